@@ -16,6 +16,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 export PIP_CACHE_DIR ?= $(CACHE)/pip
 export SMDEBUG_SERVERS := $(CACHE)/servers
+export SMDEBUG_AXE := $(CACHE)/axe
 # CMake and the scripts of the bindings read this.
 export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
@@ -65,6 +66,7 @@ test-java: all environment servers
 
 test-python: all environment original servers
 	@tools/setup.sh browser
+	@tools/axe.sh $(SMDEBUG_AXE)
 	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop tests/faults
 
 # Runs all kills, power losses and failing calls, in each language; `make test` runs a subset.
@@ -145,6 +147,7 @@ bench: environment original servers test-java
 	@$(PYTHON) tests/bench/bench.py
 	@$(PYTHON) tests/bench/bench_many.py
 	@$(PYTHON) tests/bench/bench_tables.py
+	@$(PYTHON) tests/bench/bench_serve.py
 	@$(PYTHON) tests/bench/bench_peers.py
 	@$(PYTHON) tests/bench/bench_growth.py
 	@$(PYTHON) tests/bench/bench_s3.py

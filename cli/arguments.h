@@ -33,12 +33,20 @@ class Arguments {
   // The value must be one of `choices`.
   void Choice(const char *names, const char *help, std::vector<std::string> choices,
               std::string *out);
-  // The value must be at least 0.
+  // The value must be a whole number, at least 0.
   void Whole(const char *names, const char *value, const char *help, std::optional<int64_t> *out);
+  // The value must be a finite number, at least 0.
   void Number(const char *names, const char *value, const char *help, double *out);
 
   // Returns the output of `smdebug COMMAND --help`.
   std::string Help(const Command &command) const;
+
+  // Returns "smdebug ls [OPTIONS] TRIAL".
+  std::string Usage(const Command &command) const;
+
+  // Fails with UsageError if a word looks like an option, and the command has none of that name;
+  // the message names similar options.
+  void RefuseUnknownOption(const std::string &command, const std::vector<std::string> &words) const;
 
  private:
   struct Line {
@@ -46,6 +54,8 @@ class Arguments {
     std::string help;
   };
   void Describe(const char *names, const char *value, const char *help);
+  bool Has(const std::string &option) const;
+  std::vector<std::string> LongOptions() const;
 
   CLI::App &app_;
   std::string usage_;

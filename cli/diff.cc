@@ -5,6 +5,7 @@
 
 #include "difference.h"
 #include "json_writer.h"
+#include "natural_order.h"
 #include "numbers.h"
 #include "progress.h"
 #include "run_verdict.h"
@@ -29,7 +30,9 @@ struct Compared {
   std::string tensor;
   size_t steps = 0;      // the number of steps that both trials have
   size_t different = 0;  // the number of these steps that differ
-  double largest = 0;    // the largest of all differences
+  double largest = 0;    // the largest of all differences between numbers
+  // Whether numbers differ.  Shapes, types and texts differ by no number.
+  bool has_distance = false;
   std::optional<Place> first;
   size_t only_in_a = 0;  // the number of steps that only one trial has
   size_t only_in_b = 0;
@@ -141,7 +144,9 @@ class TensorComparison {
   // Notes a difference.  Always returns false.
   bool Note(const Place &place) {
     if (!compared_.first) compared_.first = place;
+    if (!place.difference.otherwise.empty()) return false;
     const double largest = place.difference.largest;
+    compared_.has_distance = true;
     if (std::isnan(largest) || largest > compared_.largest) compared_.largest = largest;
     return false;
   }
@@ -226,7 +231,7 @@ class Diff final : public Command {
     const std::vector<std::string> in_b = b.TensorNames(wanted);
     only_in_a_ = Without(in_a, in_b);
     only_in_b_ = Without(in_b, in_a);
-    CompareAll(a, b, Shared(in_a, in_b));
+    CompareAll(a, b, InNaturalOrder(Shared(in_a, in_b)));
     as_json_ ? PrintJson() : PrintText(a, b);
     return options_.Conclude(IsSame() ? ExitCode::kNoFindings : ExitCode::kFindings);
   }
@@ -345,7 +350,7 @@ class Diff final : public Command {
       if (item.IsSame() && !all_) continue;
       table.Add({item.tensor, std::to_string(item.steps), std::to_string(item.different),
                  item.first ? std::to_string(item.first->step) : "-",
-                 item.first ? Short(item.largest) : "-", std::to_string(item.only_in_a),
+                 item.has_distance ? Short(item.largest) : "-", std::to_string(item.only_in_a),
                  std::to_string(item.only_in_b)},
                 item.IsSame() ? Style::kPlain : Style::kBad);
     }
@@ -356,7 +361,7 @@ class Diff final : public Command {
 
   static void PrintOnly(const Trial &trial, const std::vector<std::string> &names) {
     if (names.empty()) return;
-    Print("only in " + NameOf(trial) + ": " + Printable(Join(names, ", ")) + "\n");
+    Print("only in " + NameOf(trial) + ": " + Printable(Join(InNaturalOrder(names), ", ")) + "\n");
   }
 
   void PrintJson() const {
@@ -380,7 +385,10 @@ class Diff final : public Command {
     json->Key("different").Whole(static_cast<int64_t>(item.different));
     json->Key("only_in_a").Whole(static_cast<int64_t>(item.only_in_a));
     json->Key("only_in_b").Whole(static_cast<int64_t>(item.only_in_b));
-    json->Key("largest").Number(item.largest).Key("first_step");
+    json->Key("largest");
+    // Without a difference it is 0; null means that there is one which has no number.
+    item.has_distance || !item.first ? json->Number(item.largest) : json->Null();
+    json->Key("first_step");
     if (!item.first) return json->Null().Key("worker").Null().Key("message").Null().EndObject();
     json->Whole(item.first->step).Key("worker").Text(item.first->worker);
     return json->Key("message").Text(Describe(*item.first)).EndObject();

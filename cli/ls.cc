@@ -5,11 +5,14 @@
 
 #include "elements.h"
 #include "json_writer.h"
+#include "natural_order.h"
 #include "progress.h"
 #include "saved.h"
+#include "suggestions.h"
 #include "table.h"
 #include "text.h"
 #include "trial_arguments.h"
+#include "trial_table.h"
 
 namespace smdebug::cli {
 namespace {
@@ -27,12 +30,17 @@ struct Listed {
 class Ls final : public Command {
  public:
   const char *Name() const override { return "ls"; }
-  const char *Summary() const override { return "list a trial's steps, workers and tensors"; }
+  const char *Summary() const override {
+    return "list the tensors of a trial, or the trials in a folder";
+  }
   const char *Details() const override {
-    return "Shapes, types and reductions are those of a tensor's last step.";
+    return "Shapes, types and reductions are those of a tensor's last step. For a folder or bucket "
+           "that holds trials, lists these with their states: finished, running, interrupted "
+           "(nothing new for some time), empty or unreadable; --regex then selects their names.";
   }
   const char *Examples() const override {
     return "smdebug ls run\n"
+           "smdebug ls .\n"
            "smdebug ls run --collection gradients\n"
            "smdebug ls run --regex '^fc1' --names\n"
            "smdebug ls s3://my-bucket/run --json\n";
@@ -45,12 +53,22 @@ class Ls final : public Command {
     arguments.Texts("--regex", "REGEX",
                     "select tensors whose names match; may be given several times", &regexes_);
     arguments.Flag("--names", "print only the names, one per line; read no values", &only_names_);
+    arguments.Flag("--collections", "print only the names of the collections, one per line",
+                   &only_collections_);
     arguments.Flag("--json", "print one object, for programs", &as_json_);
     trial_.DeclareOptions(arguments);
   }
 
   ExitCode Run() override {
-    const Trial trial = trial_.Open();
+    const std::optional<Trial> opened = trial_.OpenIfTrial();
+    if (!opened) return ListTrials();
+    const Trial &trial = *opened;
+    if (only_collections_) {
+      for (const std::string &name : InNaturalOrder(trial.Collections())) {
+        Print(Printable(name) + "\n");
+      }
+      return trial_.Conclude(ExitCode::kNoFindings);
+    }
     const std::vector<std::string> names = Names(trial);
     if (only_names_) {
       for (const std::string &name : names) Print(Printable(name) + "\n");
@@ -67,26 +85,52 @@ class Ls final : public Command {
   }
 
  private:
+  // Lists the trials below a folder that is none itself.
+  ExitCode ListTrials() const {
+    if (!collection_.empty() || only_collections_) {
+      throw UsageError(Printable(trial_.Path()) +
+                       ": this is not a trial, so it has no collections");
+    }
+    std::vector<ListedTrial> trials;
+    try {
+      trials = FindTrials(trial_.Path(), regexes_, trial_.Settings());
+    } catch (const Error &error) {
+      if (error.Code() != SMD_NOT_FOUND) throw;
+      trial_.Open();  // reports that there is no trial
+      throw;
+    }
+    if (only_names_) {
+      for (const ListedTrial &trial : trials) Print(Printable(trial.name) + "\n");
+    } else if (as_json_) {
+      Print(ToJson(trial_.Path(), trials) + "\n");
+    } else {
+      PrintTrials(trial_.Path(), trials);
+    }
+    return ExitCode::kNoFindings;
+  }
+
   std::vector<std::string> Names(const Trial &trial) const {
     if (!collection_.empty() && !regexes_.empty()) {
       throw UsageError("--collection and --regex cannot be given together");
     }
     Trial::Names wanted;
     wanted.regexes = regexes_;
-    if (collection_.empty()) return trial.TensorNames(wanted);
-    const std::vector<std::string> known = trial.Collections();
+    if (collection_.empty()) return InNaturalOrder(trial.TensorNames(wanted));
+    const std::vector<std::string> known = InNaturalOrder(trial.Collections());
     if (std::find(known.begin(), known.end(), collection_) == known.end()) {
-      throw UsageError("no collection is named '" + Printable(collection_) + "'; the trial has " +
-                       Printable(Join(known, ", ")));
+      const std::string advice = DidYouMean(collection_, known);
+      throw UsageError(
+          "no collection is named '" + Printable(collection_) + "'" +
+          (advice.empty() ? "; the trial has " + Printable(Join(known, ", ")) : advice));
     }
     const Collection collection = trial.Collection(collection_);
     wanted.collection = &collection;
-    return trial.TensorNames(wanted);
+    return InNaturalOrder(trial.TensorNames(wanted));
   }
 
   std::vector<Listed> List(const Trial &trial, const std::vector<std::string> &names) const {
     std::vector<Collection> collections;
-    for (const std::string &name : trial.Collections()) {
+    for (const std::string &name : InNaturalOrder(trial.Collections())) {
       if (name != "all") collections.push_back(trial.Collection(name));
     }
     Progress progress("Reading", names.size());
@@ -125,7 +169,7 @@ class Ls final : public Command {
   }
 
   static std::string Workers(const Trial &trial) {
-    const std::vector<std::string> workers = trial.Workers();
+    const std::vector<std::string> workers = InNaturalOrder(trial.Workers());
     if (workers.size() <= kMostNamed) return Join(workers, ", ");
     return std::to_string(workers.size()) + ": " + workers.front() + " to " + workers.back();
   }
@@ -181,7 +225,10 @@ class Ls final : public Command {
   static void PrintJson(const Trial &trial, const std::vector<Listed> &tensors) {
     JsonWriter json;
     json.BeginObject().Key("path").Text(trial.Path()).Key("name").Text(trial.Name());
-    json.Key("has_ended").Bool(trial.HasEnded()).Key("workers").Texts(trial.Workers());
+    json.Key("has_ended")
+        .Bool(trial.HasEnded())
+        .Key("workers")
+        .Texts(InNaturalOrder(trial.Workers()));
     json.Key("steps").BeginObject();
     for (const Mode mode : trial.Modes()) json.Key(ModeName(mode)).Wholes(trial.Steps(mode));
     json.Key("GLOBAL").Wholes(trial.Steps()).EndObject();
@@ -205,6 +252,7 @@ class Ls final : public Command {
   std::string collection_;
   std::vector<std::string> regexes_;
   bool only_names_ = false;
+  bool only_collections_ = false;
   bool as_json_ = false;
 };
 

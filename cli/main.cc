@@ -10,6 +10,7 @@
 #include "query.h"
 #include "report.h"
 #include "rules.h"
+#include "serve/serve.h"
 #include "show.h"
 #include "smdebug.hpp"
 #include "tensorboard.h"
@@ -25,6 +26,7 @@ std::vector<std::unique_ptr<Command>> Commands() {
   commands.push_back(MakeShow());
   commands.push_back(MakeRules());
   commands.push_back(MakeReport());
+  commands.push_back(MakeServe());
   commands.push_back(MakeDiff());
   commands.push_back(MakeQuery());
   commands.push_back(MakeExport());

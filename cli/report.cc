@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <map>
 #include <sstream>
 
 #include "output.h"
@@ -14,23 +15,23 @@ namespace {
 class Report final : public Command {
  public:
   const char *Name() const override { return "report"; }
-  const char *Summary() const override {
-    return "write a page about a trial: findings, curves, layers";
-  }
+  const char *Summary() const override { return "write a page about a trial, or compare several"; }
   const char *Details() const override {
     return "The page is one HTML file, which needs no other file and no network. It stays below "
-           "3 MB: large trials are sampled, which the page states. Exit codes are those of smdebug "
-           "rules.";
+           "3 MB: large trials are sampled, which the page states. Several trials are compared: "
+           "findings side by side, curves in shared charts, and what differs in their "
+           "configurations. Exit codes are those of smdebug rules.";
   }
   const char *Examples() const override {
     return "smdebug report run\n"
            "smdebug report run -o page.html\n"
            "smdebug report run --rule VanishingGradient,threshold=1e-6 --rule Overfit\n"
+           "smdebug report run other_run -o runs.html\n"
            "smdebug report s3://my-bucket/run -o run.html\n";
   }
 
   void Declare(Arguments &arguments) override {
-    trial_.DeclareTrial(arguments);
+    arguments.Positionals("TRIAL...", "folders of trials, or s3://bucket/prefix", 1, &paths_);
     arguments.Text("-o,--output", "FILE",
                    "write the page to this file; - for stdout (default: report.html)", &output_);
     arguments.Texts(
@@ -50,10 +51,22 @@ class Report final : public Command {
   ExitCode Run() override {
     // May lead to a regular file, which must not be replaced by name.
     if (output_ == "/dev/stdout") output_ = "-";
-    const Trial trial = trial_.Open();
+    if (paths_.size() > report::kMostRuns) {
+      throw UsageError("smdebug report compares up to " + std::to_string(report::kMostRuns) +
+                       " trials, not " + std::to_string(paths_.size()));
+    }
+    std::vector<Trial> trials;
+    std::vector<report::ReportRequest> requests;
+    Options options;
+    trial_.ApplyTo(&options);
+    for (const std::string &path : paths_) trials.push_back(trial_.Open(path));
+    for (const Trial &trial : trials) {
+      requests.push_back({trial, Requests(), profile_, trial_.TheDamage(), options.all});
+    }
     std::ostringstream page;
-    const report::ReportSummary summary =
-        report::WriteReport({trial, Requests(), profile_, trial_.TheDamage()}, page);
+    const report::ReportSummary summary = requests.size() == 1
+                                              ? report::WriteReport(requests.front(), page)
+                                              : report::WriteComparison(requests, page);
     Write(page.str());
     if (output_ != "-") {
       Print("wrote " + Printable(output_) + ": " + Count(summary.findings, "finding") + " of " +
@@ -67,6 +80,12 @@ class Report final : public Command {
   }
 
  private:
+  // Collects --set.
+  struct Options {
+    void Set(const std::string &name, const std::string &value) { all[name] = value; }
+    std::map<std::string, std::string> all;
+  };
+
   std::vector<RuleRequest> Requests() const {
     std::vector<RuleRequest> requests;
     for (const std::string &text : rules_) requests.push_back(ParseRule(text));
@@ -79,6 +98,7 @@ class Report final : public Command {
   }
 
   TrialArguments trial_;
+  std::vector<std::string> paths_;
   std::string output_ = "report.html";
   std::vector<std::string> rules_;
   std::string profile_ = "calibrated";

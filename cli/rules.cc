@@ -10,9 +10,11 @@
 #include "json_writer.h"
 #include "output.h"
 #include "progress.h"
+#include "rule_advice.h"
 #include "rule_list.h"
 #include "rules_text.h"
 #include "saved.h"
+#include "suggestions.h"
 #include "text.h"
 #include "trial_arguments.h"
 
@@ -61,7 +63,7 @@ std::string ToJson(const std::vector<RuleInfo> &rules) {
   json.BeginArray();
   for (const RuleInfo &rule : rules) {
     json.BeginObject().Key("name").Text(rule.name).Key("summary").Text(rule.summary);
-    json.Key("set").Text(rule.set);
+    json.Key("advice").Text(std::string(AdviceFor(rule.name))).Key("set").Text(rule.set);
     json.Key("parameters").BeginArray();
     for (const RuleParameter &parameter : rule.parameters) {
       json.BeginObject().Key("name").Text(parameter.name).Key("aws").Text(parameter.aws);
@@ -123,7 +125,11 @@ class Rules final : public Command {
     arguments.Flag(
         "--all",
         "print every finding, also those that repeat, not only the first five of each rule", &all_);
-    arguments.Flag("--list", "list the rules and their parameters", &lists_);
+    arguments.Flag(
+        "--list",
+        "list the rules, what to do about their findings, and their parameters; with --rule only "
+        "these",
+        &lists_);
     arguments.Flag(
         "--json",
         "print one object per line, for programs: each finding, each rule without findings, "
@@ -265,8 +271,28 @@ class Rules final : public Command {
     Print(json.EndObject().EndObject().Take() + "\n");
   }
 
+  // Returns the rules of --rule, or all.
+  std::vector<RuleInfo> ListedRules() const {
+    std::vector<RuleInfo> rules = BuiltinRules();
+    if (rules_.empty()) return rules;
+    std::vector<RuleInfo> listed;
+    for (const std::string &text : rules_) {
+      const std::string name = ParseRule(text).name;
+      const auto found = std::find_if(rules.begin(), rules.end(),
+                                      [&](const RuleInfo &rule) { return rule.name == name; });
+      if (found == rules.end()) {
+        std::vector<std::string> names;
+        for (const RuleInfo &rule : rules) names.push_back(rule.name);
+        throw UsageError("there is no built-in rule '" + Printable(Shortened(name, 40)) + "'" +
+                         DidYouMean(name, names));
+      }
+      listed.push_back(*found);
+    }
+    return listed;
+  }
+
   ExitCode List() const {
-    const std::vector<RuleInfo> rules = BuiltinRules();
+    const std::vector<RuleInfo> rules = ListedRules();
     if (as_json_) {
       Print(ToJson(rules) + "\n");
       return ExitCode::kNoFindings;
@@ -276,6 +302,7 @@ class Rules final : public Command {
     for (const RuleInfo &rule : rules) {
       Print(Styled(rule.name, Style::kHeading) + "\n");
       PrintIndented(rule.summary, 2, width);
+      PrintIndented("What to do: " + std::string(AdviceFor(rule.name)), 2, width);
       for (const auto &parameter : rule.parameters) {
         Print("    " + parameter.name + DefaultsOf(parameter) + "\n");
         PrintIndented(parameter.meaning, kIndent, width);

@@ -48,6 +48,9 @@ class Series {
   // Returns true if the tensor has one element, which is then the only number.
   bool IsSingle() const { return is_single_; }
 
+  // Returns the steps at which the tensor was saved, in order.
+  const std::vector<int64_t> &Steps() const { return steps_; }
+  const Trial &TheTrial() const { return trial_; }
   std::string WorkerText() const;
   // Returns "step 7 (TRAIN 3)".
   std::string PlaceText(const Point &point) const;

@@ -1,9 +1,12 @@
 #include "show.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "elements.h"
+#include "natural_order.h"
 #include "series.h"
+#include "suggestions.h"
 #include "table.h"
 #include "text.h"
 #include "trial_arguments.h"
@@ -48,7 +51,8 @@ class Show final : public Command {
         "show these statistics, separated by commas: min, max, median, mean, std, variance, "
         "sum, prod, l1, l2; abs_ before a name takes absolute values",
         &reductions_);
-    arguments.Whole("--last", "N", "limit the rows to the last N steps; 0 shows all (default: 20)",
+    arguments.Whole("--last", "N",
+                    "show only the last N steps; 0 shows all (default: 20, with --json all)",
                     &last_);
     arguments.Flag("--all", "with --step: show all elements of a long tensor", &all_);
     arguments.Flag("--json",
@@ -58,8 +62,10 @@ class Show final : public Command {
   }
 
   ExitCode Run() override {
+    if (step_ && last_) throw UsageError("--last selects among all steps; omit it with --step");
+    RefuseSwappedWords();
     const Trial trial = trial_.Open();
-    const Tensor tensor = trial.Tensor(name_);
+    const Tensor tensor = Find(trial);
     Series series(trial, tensor, ModeOf(mode_name_), worker_, Reductions());
     if (step_) {
       ShowStep(series);
@@ -70,6 +76,52 @@ class Show final : public Command {
   }
 
  private:
+  void RefuseSwappedWords() const {
+    std::error_code ignored;
+    const bool is_swapped = IsLocal(trial_.Path()) &&
+                            !std::filesystem::exists(trial_.Path(), ignored) &&
+                            std::filesystem::is_directory(name_ + "/collections", ignored);
+    if (!is_swapped) return;
+    throw UsageError("the trial comes first: smdebug show " + Printable(name_) + " " +
+                     Printable(trial_.Path()));
+  }
+
+  // Reads a step.  If nothing was saved there, the message names the nearest steps.
+  static Series::Point ReadStep(const Series &series, int64_t step) {
+    try {
+      return series.Read(step);
+    } catch (const Error &error) {
+      const smd_code code = error.Code();
+      const bool is_absent = code == SMD_STEP_UNAVAILABLE || code == SMD_STEP_NOT_YET ||
+                             (code == SMD_VALUE_UNAVAILABLE && !error.Detail("path"));
+      if (!is_absent || series.Steps().empty()) throw;
+      throw Error(code, std::string(error.what()) + "; the nearest: " + NearestSteps(series, step));
+    }
+  }
+
+  // Returns "4 and 6".
+  static std::string NearestSteps(const Series &series, int64_t step) {
+    const std::vector<int64_t> &steps = series.Steps();
+    const auto after = std::upper_bound(steps.begin(), steps.end(), step);
+    std::vector<std::string> nearest;
+    if (after != steps.begin()) nearest.push_back(std::to_string(*std::prev(after)));
+    if (after != steps.end()) nearest.push_back(std::to_string(*after));
+    return Join(nearest, " and ");
+  }
+
+  Tensor Find(const Trial &trial) const {
+    try {
+      return trial.Tensor(name_);
+    } catch (const Error &error) {
+      if (error.Code() != SMD_TENSOR_UNAVAILABLE) throw;
+      const char *const when = trial.HasEnded() ? "never saved" : "not saved so far";
+      const std::string advice = DidYouMean(name_, InNaturalOrder(trial.TensorNames()));
+      throw Error(error.Code(), "tensor '" + name_ + "' was " + when + " by the job at " +
+                                    trial.Path() +
+                                    (advice.empty() ? "; smdebug ls lists its tensors" : advice));
+    }
+  }
+
   // Returns the reductions in all arguments, such as "l2,abs_max".
   std::vector<std::string> Reductions() const {
     static const std::vector<std::string> kKnown = {"min",      "max", "median", "mean", "std",
@@ -79,13 +131,23 @@ class Show final : public Command {
       for (const std::string &name : Split(list, ',')) {
         const std::string plain = ReductionOf(name).name;
         if (std::find(kKnown.begin(), kKnown.end(), plain) == kKnown.end()) {
-          throw UsageError("unknown reduction '" + Printable(name) + "'; use " +
-                           Join(kKnown, ", ") + ", or one of these with abs_ before it");
+          throw UsageError("unknown reduction '" + Printable(name) + "'" +
+                           DidYouMean(plain, kKnown) + "; use " + Join(kKnown, ", ") +
+                           ", or one of these with abs_ before it");
         }
         names.push_back(name);
       }
     }
     return names;
+  }
+
+  // Names similar workers if the one that was given is unknown.
+  std::string WorkerAdvice(const Trial &trial) const {
+    const std::vector<std::string> known = InNaturalOrder(trial.Workers());
+    const bool is_known = std::find(known.begin(), known.end(), worker_) != known.end();
+    if (worker_.empty() || is_known) return "";
+    const std::string advice = DidYouMean(worker_, known);
+    return advice.empty() ? "; its workers are " + Join(known, ", ") : advice;
   }
 
   std::string Title(const Series &series, const Saved &saved) const {
@@ -96,7 +158,7 @@ class Show final : public Command {
   }
 
   void ShowStep(const Series &series) const {
-    const Series::Point point = series.Read(*step_);
+    const Series::Point point = ReadStep(series, *step_);
     if (as_json_) {
       Print(series.ToJson(point, true) + "\n");
       return;
@@ -119,10 +181,13 @@ class Show final : public Command {
       if (!trial_.TheDamage().Sentences().empty()) return;
       throw Error(SMD_VALUE_UNAVAILABLE, "tensor '" + name_ + "' has no saved step" +
                                              (mode_name_.empty() ? "" : " of mode " + mode_name_) +
-                                             (worker_.empty() ? "" : " by " + worker_));
+                                             (worker_.empty() ? "" : " by " + worker_) +
+                                             WorkerAdvice(series->TheTrial()));
     }
     if (as_json_) {
-      for (const Series::Point &point : points) Print(series->ToJson(point, false) + "\n");
+      for (size_t i = FirstRow(points.size(), 0); i < points.size(); ++i) {
+        Print(series->ToJson(points[i], false) + "\n");
+      }
       return;
     }
     Print(Title(*series, points.back().saved) + "  " + Count(points.size(), "step") + "\n");
@@ -130,10 +195,14 @@ class Show final : public Command {
     PrintRows(*series, points);
   }
 
+  // Returns the first of `count` rows that --last selects; 0 selects all.
+  size_t FirstRow(size_t count, int64_t by_default) const {
+    const auto wanted = static_cast<size_t>(last_.value_or(by_default));
+    return wanted == 0 || wanted > count ? 0 : count - wanted;
+  }
+
   void PrintRows(const Series &series, const std::vector<Series::Point> &points) const {
-    const auto wanted = static_cast<size_t>(last_.value_or(kLastSteps));
-    const size_t count = wanted == 0 ? points.size() : std::min(wanted, points.size());
-    const size_t first = points.size() - count;
+    const size_t first = FirstRow(points.size(), kLastSteps);
     Print("\n");
     Table table(series.Headings());
     for (size_t i = first; i < points.size(); ++i) table.Add(series.Row(points[i]));

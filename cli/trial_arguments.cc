@@ -3,21 +3,44 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "natural_order.h"
 #include "output.h"
+#include "suggestions.h"
 #include "text.h"
 
 namespace smdebug::cli {
 namespace {
 
+// Names the folders beside a missing one that have similar names.
+std::string NeighboursLike(const std::string &path) {
+  constexpr size_t kMostRead = 10000;
+  const std::filesystem::path whole =
+      path.ends_with('/') ? std::filesystem::path(path).parent_path() : std::filesystem::path(path);
+  const std::filesystem::path parent = whole.parent_path();
+  std::vector<std::string> folders;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(parent.empty() ? "." : parent, error);
+  for (size_t i = 0; i < kMostRead && !error && entry != std::filesystem::directory_iterator();
+       ++i) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored)) {
+      folders.push_back((parent / entry->path().filename()).string());
+    }
+    entry.increment(error);
+  }
+  return DidYouMean(whole.string(), InNaturalOrder(std::move(folders)));
+}
+
 void RefuseMissingFolder(const std::string &path) {
+  if (path.empty()) throw UsageError("the path of the trial is empty");
   if (!IsLocal(path) || path.starts_with("~")) return;
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
-    throw Error(SMD_NOT_FOUND, Printable(path) + ": the folder does not exist");
+    throw Error(SMD_NOT_FOUND, path + ": the folder does not exist" + NeighboursLike(path));
   }
   if (status.type() == std::filesystem::file_type::regular) {
-    throw Error(SMD_NOT_FOUND, Printable(path) + ": this is a file; give the folder of a trial");
+    throw Error(SMD_NOT_FOUND, path + ": this is a file; give the folder of a trial");
   }
 }
 
@@ -112,16 +135,35 @@ void TrialArguments::RefreshAll(const Trial &trial, const OnDamage &on_damage) c
   }
 }
 
-Trial TrialArguments::Open(const std::string &path, const OnDamage &on_damage) const {
+std::vector<std::pair<std::string, std::string>> TrialArguments::Settings() const {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const std::string &setting : settings_) settings.push_back(Split(setting));
+  return settings;
+}
+
+Trial TrialArguments::OpenAt(const std::string &path, const OnDamage &on_damage) const {
   TrialOptions options = Options(path, on_damage == nullptr);
   options.Set("wait_seconds", "0").Set("end_delay_seconds", "0").Set("missing_file_retries", "0");
   ApplyTo(&options);
   RefuseMissingFolder(path);
+  Trial trial = Trial::Open(path, options);
+  trial.SetAutoRefresh(false);
+  RefreshAll(trial, on_damage);
+  return trial;
+}
+
+std::optional<Trial> TrialArguments::OpenIfTrial() const {
   try {
-    Trial trial = Trial::Open(path, options);
-    trial.SetAutoRefresh(false);
-    RefreshAll(trial, on_damage);
-    return trial;
+    return OpenAt(path_, nullptr);
+  } catch (const Error &error) {
+    if (error.Code() != SMD_MISSING_COLLECTIONS) throw;
+    return std::nullopt;
+  }
+}
+
+Trial TrialArguments::Open(const std::string &path, const OnDamage &on_damage) const {
+  try {
+    return OpenAt(path, on_damage);
   } catch (const Error &error) {
     if (error.Code() != SMD_MISSING_COLLECTIONS) throw;
     FailWithoutTrial(path, error);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ class TrialArguments {
   // with NOT_FOUND if the folder does not exist.  If there is no trial, the message names the
   // trials below.
   Trial Open() const { return Open(path_); }
+  // The same, but returns nothing for a place that exists and is not a trial.
+  std::optional<Trial> OpenIfTrial() const;
   Trial Open(const std::string &path, const OnDamage &on_damage = nullptr) const;
 
   // Opens the trial of a job that may be running, or may not have started.
@@ -52,14 +55,15 @@ class TrialArguments {
   // Applies each "name=value" of --set, in order.  Fails: UsageError.
   template <class Options>
   void ApplyTo(Options *options) const {
-    for (const std::string &setting : settings_) {
-      const auto [name, value] = Split(setting);
-      options->Set(name, value);
-    }
+    for (const auto &[name, value] : Settings()) options->Set(name, value);
   }
+
+  // Returns the names and values of --set, in order.  Fails: UsageError.
+  std::vector<std::pair<std::string, std::string>> Settings() const;
 
  private:
   static std::pair<std::string, std::string> Split(const std::string &setting);
+  Trial OpenAt(const std::string &path, const OnDamage &on_damage) const;
   TrialOptions Options(const std::string &path, bool logs) const;
   void RefreshAll(const Trial &trial, const OnDamage &on_damage) const;
 

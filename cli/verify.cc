@@ -1,7 +1,9 @@
 #include "verify.h"
 
 #include <filesystem>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "json_writer.h"
 #include "output.h"
@@ -197,6 +199,7 @@ class Verify final : public Command {
 
   void Declare(Arguments &arguments) override {
     trial_.DeclareTrial(arguments);
+    arguments.Flag("--all", "print each fault, not only the first of each damaged file", &all_);
     arguments.Flag("--json", "print one object per fault and a summary, for programs", &as_json_);
     trial_.DeclareOptions(arguments);
   }
@@ -248,14 +251,25 @@ class Verify final : public Command {
     return sum + ", " + (faults_.empty() ? "no faults" : Count(faults_.size(), "fault"));
   }
 
+  static void PrintFault(const Fault &fault, size_t others) {
+    Print(Styled("fault", Style::kBad) + "  " + Printable(fault.message));
+    if (fault.step >= 0) {
+      Print(Printable(" ('" + fault.tensor + "' at step " + std::to_string(fault.step) + " of " +
+                      fault.worker + ")"));
+    }
+    if (others > 0) Print("; " + Count(others, "more fault") + " in this file, see --all");
+    Print("\n");
+  }
+
   void PrintText(const std::vector<std::string> &without_index) const {
+    std::map<std::string, size_t> by_file;
+    for (const Fault &fault : faults_) ++by_file[fault.path];
     for (const Fault &fault : faults_) {
-      Print(Styled("fault", Style::kBad) + "  " + Printable(fault.message));
-      if (fault.step >= 0) {
-        Print(Printable(" ('" + fault.tensor + "' at step " + std::to_string(fault.step) + " of " +
-                        fault.worker + ")"));
-      }
-      Print("\n");
+      // Counts the others of its file, and removes them.
+      size_t *const left = &by_file[fault.path];
+      const size_t others = all_ || fault.path.empty() || *left == 0 ? 0 : *left - 1;
+      if (!all_ && !fault.path.empty() && std::exchange(*left, 0) == 0) continue;
+      PrintFault(fault, others);
     }
     for (const std::string &name : without_index) {
       Print(Styled("note", Style::kWarning) + "   " + Printable(name) +
@@ -289,6 +303,7 @@ class Verify final : public Command {
   }
 
   TrialArguments trial_;
+  bool all_ = false;
   bool as_json_ = false;
   Counts counts_;
   std::vector<Fault> faults_;

@@ -42,8 +42,12 @@ OWNERS = {
     r"rapidjson/": r"cpp_impl/format/index_json\w*\.(cc|h)",
     r"protobuf-c|.*\.pb-c\.h": r"tests/.*",
     r"CLI/": r"cli/arguments\.cc",
+    r"microhttpd\.h": r"cli/serve/http_server\.cc",
     r"sys/inotify\.h|linux/openat2\.h": r"cpp_impl/storage/local_\w+\.cc",
 }
+
+# Files that use a layer of the engine that no interface offers: webhooks need its HTTP client.
+EXCEPTIONS = {"cli/serve/alert_web.cc": {"net"}}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -62,6 +66,8 @@ def faults(path: Path) -> list[str]:
             if re.match(RULES.get("/".join(parts[1:-1]), "$"), header):
                 found.append(f"{name}: {'/'.join(parts[1:-1])} may not include {header}")
         elif parts[0] in ("examples", "cli", "bindings") and layer in ALLOWED:
+            if layer in EXCEPTIONS.get(name, set()):
+                continue
             found.append(f"{name}: only the C interface is known here, not {header}")
         elif name.startswith("capi/include") and not re.match(r"smdebug/|std(def|int)\.h", header):
             found.append(f"{name}: a public header may not include {header}")

@@ -33,6 +33,8 @@ PARTS = [
     Part("highway", "Apache-2.0", "https://github.com/google/highway", DYNAMIC, pkg_config="libhwy"),
     Part("cjson", "MIT", "https://github.com/DaveGamble/cJSON", DYNAMIC, pkg_config="libcjson"),
     Part("curl", "curl", "https://curl.se", DYNAMIC, pkg_config="libcurl"),
+    Part("libmicrohttpd", "LGPL-2.1-or-later", "https://www.gnu.org/software/libmicrohttpd", DYNAMIC,
+         pkg_config="libmicrohttpd"),
     Part("openssl", "Apache-2.0", "https://www.openssl.org", DYNAMIC, pkg_config="libcrypto"),
 ]
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the static libraries that Debian lacks, for packages without dependencies:
 # static_libraries.sh FOLDER.  FOLDER gets include/ and lib/ with curl (HTTP and HTTPS only),
-# cJSON and Highway, built from Debian's sources with Debian's patches.  FOLDER/licenses gets
+# cJSON, Highway and libmicrohttpd, built from Debian's sources with Debian's patches.  FOLDER/licenses gets
 # the licenses of everything in such packages.  The script changes nothing on the system and
 # needs no privileges.  It does nothing if the folder is complete.
 set -eu
@@ -10,7 +10,8 @@ mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 stamp="$folder/made_from"
-packages="libcurl4-openssl-dev libssl-dev libcjson-dev libhwy-dev libpcre2-dev rapidjson-dev libcli11-dev"
+packages="libcurl4-openssl-dev libssl-dev libcjson-dev libhwy-dev libpcre2-dev rapidjson-dev libcli11-dev
+  libmicrohttpd-dev"
 wanted=$({
   cat "$here/static_libraries.sh"
   dpkg-query -W $packages
@@ -97,6 +98,17 @@ build_highway() {
   ar rcs "$folder/lib/libhwy.a" targets.o
 }
 
+# Without TLS, which needs GnuTLS: packages for all systems cannot carry another copy of that.
+build_microhttpd() {
+  fetch libmicrohttpd
+  quietly "libmicrohttpd cannot be configured" ./configure --prefix="$folder" \
+    --disable-shared --enable-static --with-pic --disable-https --disable-bauth --disable-dauth \
+    --disable-postprocessor --disable-httpupgrade --disable-doc --disable-examples --disable-curl \
+    --disable-nls
+  quietly "libmicrohttpd cannot be built" make -s -j "$(nproc)" -C src/microhttpd install
+  quietly "libmicrohttpd's headers cannot be installed" make -s -C src/include install
+}
+
 # The licenses of all code that a package links or compiles in.
 copy_licenses() {
   mkdir -p "$folder/licenses"
@@ -108,12 +120,13 @@ copy_licenses() {
 for program in apt-get dpkg-source cc c++ make; do
   command -v "$program" >/dev/null || fail "the program $program is missing; install it"
 done
-echo "Building curl, cJSON and Highway as static libraries in $folder"
+echo "Building curl, cJSON, Highway and libmicrohttpd as static libraries in $folder"
 prepare_apt
 mkdir -p "$folder/lib"
 build_curl
 build_cjson
 build_highway
+build_microhttpd
 copy_licenses
 rm -f "$log"
 printf '%s\n' "$wanted" > "$stamp"

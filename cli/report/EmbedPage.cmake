@@ -1,6 +1,6 @@
 # Writes OUTPUT, a C++ source that defines what page.h declares.
 #
-# usage: cmake -DOUTPUT=FILE -DFOLDER=page "-DSCRIPTS=a.js,b.js" -P EmbedPage.cmake
+# usage: cmake -DOUTPUT=FILE -DFOLDER=report "-DCHARTS=charts/a.js" "-DSCRIPTS=page/a.js,page/b.js" -P EmbedPage.cmake
 function(append name)
   set(bytes "")
   foreach(file IN LISTS ARGN)
@@ -14,9 +14,12 @@ function(append name)
   set(source "${source}" PARENT_SCOPE)
 endfunction()
 
+string(REPLACE "," ";" charts "${CHARTS}")
 string(REPLACE "," ";" scripts "${SCRIPTS}")
 set(source "#include \"report/page.h\"\n\nnamespace smdebug::cli::report {\n\n")
-append(kPage page.html)
-append(kStyle style.css)
+append(kPage page/page.html)
+append(kChartStyle charts/charts.css)
+append(kStyle page/style.css)
+append(kChartScript ${charts})
 append(kScript ${scripts})
 file(WRITE ${OUTPUT} "${source}}  // namespace smdebug::cli::report\n")

@@ -1,6 +1,8 @@
 #include "configuration_html.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "elements.h"
 #include "html.h"
@@ -14,6 +16,14 @@ std::string StepsText(const std::vector<int64_t> &steps) {
   if (steps.empty()) return "none";
   const std::string count = std::to_string(steps.size());
   return count + " (" + std::to_string(steps.front()) + " to " + std::to_string(steps.back()) + ")";
+}
+
+std::string ModesText(const Inventory &inventory) {
+  std::vector<std::string> modes;
+  for (const auto &[mode, steps] : inventory.modes) {
+    modes.push_back(std::string(ModeName(mode)) + " " + std::to_string(steps));
+  }
+  return modes.empty() ? "none" : Join(modes, ", ");
 }
 
 // Returns the first names and the number of further names.
@@ -84,6 +94,27 @@ std::string SavedForm(const Collection &collection, const std::vector<std::strin
   return "same as the hook";
 }
 
+// Returns the number of steps in each mode at which some of the tensors were saved, "TRAIN 54, EVAL
+// none": a config may select steps in modes in which there is nothing to save.
+std::string SavedStepsText(const std::vector<std::string> &tensors, const Inventory &inventory) {
+  std::map<Mode, std::set<int64_t>> saved;
+  for (const std::string &name : tensors) {
+    const RecordedTensor *const recorded = inventory.Find(name);
+    if (recorded == nullptr) continue;
+    for (const int64_t step : recorded->steps) {
+      const auto place = inventory.places.find(step);
+      if (place != inventory.places.end()) saved[place->second.mode].insert(step);
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto &[mode, steps] : inventory.modes) {
+    const size_t count = saved[mode].size();
+    texts.push_back(std::string(ModeName(mode)) + " " +
+                    (count == 0 ? "none" : std::to_string(count)));
+  }
+  return saved.empty() || tensors.empty() ? "none" : Join(texts, ", ");
+}
+
 std::string CollectionRow(const Trial &trial, const Inventory &inventory, const std::string &name) {
   const Collection collection = trial.Collection(name);
   Trial::Names wanted;
@@ -97,7 +128,8 @@ std::string CollectionRow(const Trial &trial, const Inventory &inventory, const 
   }
   return "<tr><th scope=\"row\">" + Html(name) + "</th><td>" + members + "</td><td>" +
          NamesHtml(regexes) + "</td><td>" + SaveConfigHtml(collection.OwnSaveConfig()) +
-         "</td><td>" + Html(SavedForm(collection, tensors, inventory)) + "</td></tr>\n";
+         "</td><td>" + Html(SavedStepsText(tensors, inventory)) + "</td><td>" +
+         Html(SavedForm(collection, tensors, inventory)) + "</td></tr>\n";
 }
 
 std::string CollectionsHtml(const Trial &trial, const Inventory &inventory, Problems *problems) {
@@ -109,7 +141,8 @@ std::string CollectionsHtml(const Trial &trial, const Inventory &inventory, Prob
   return "<div class=\"card\"><h3>Collections</h3><div class=\"scroll\" tabindex=\"0\" "
          "role=\"region\" "
          "aria-label=\"Collections\"><table class=\"wide\"><thead><tr><th>Collection</th>"
-         "<th>Tensors</th><th>Expressions</th><th>Saved at</th><th>Saved form</th></tr></thead>"
+         "<th>Tensors</th><th>Expressions</th><th>Save config</th><th>Saved steps</th><th>Saved "
+         "form</th></tr></thead>"
          "<tbody>\n" +
          rows + "</tbody></table></div></div>\n";
 }
@@ -123,9 +156,10 @@ std::string ElementsText(const Tensor &tensor, int64_t step) {
   return Join(texts, ", ");
 }
 
-std::string HyperparametersHtml(const Inventory &inventory, Problems *problems) {
+// Returns the hyperparameters of a booster, with the text of each.
+std::vector<Setting> HyperparametersOf(const Inventory &inventory, Problems *problems) {
   constexpr std::string_view kPrefix = "hyperparameters/";
-  std::string rows;
+  std::vector<Setting> settings;
   size_t count = 0;
   for (const RecordedTensor &recorded : inventory.tensors) {
     if (!recorded.IsIn("hyperparameters") || !recorded.has_values || ++count > kMostLayers)
@@ -133,14 +167,43 @@ std::string HyperparametersHtml(const Inventory &inventory, Problems *problems) 
     const std::string name =
         recorded.name.starts_with(kPrefix) ? recorded.name.substr(kPrefix.size()) : recorded.name;
     problems->Try([&] {
-      rows += "<tr><th scope=\"row\"><code>" + Html(name) + "</code></th><td>" +
-              Html(ElementsText(recorded.tensor, recorded.steps.front())) + "</td></tr>\n";
+      settings.push_back({name, Html(ElementsText(recorded.tensor, recorded.steps.front()))});
     });
+  }
+  return settings;
+}
+
+std::string HyperparametersHtml(const std::vector<Setting> &settings) {
+  std::string rows;
+  for (const Setting &setting : settings) {
+    rows += "<tr><th scope=\"row\"><code>" + Html(setting.name) + "</code></th><td>" +
+            setting.html + "</td></tr>\n";
   }
   if (rows.empty()) return "";
   return "<div class=\"card\"><h3>Hyperparameters</h3><div class=\"scroll\" tabindex=\"0\" "
          "role=\"region\" aria-label=\"Hyperparameters\"><table>" +
          rows + "</table></div></div>\n";
+}
+
+// Returns what the job recorded about itself by name, without what hooks record of themselves.
+std::string MetadataHtml(const RunFacts &facts) {
+  std::string rows;
+  for (const auto &[key, value] : facts.metadata) {
+    if (key.starts_with("run.")) continue;
+    rows += "<tr><th scope=\"row\"><code>" + Html(key) + "</code></th><td>" + Html(value) +
+            "</td></tr>\n";
+  }
+  if (rows.empty()) return "";
+  return "<div class=\"card\"><h3>Metadata</h3><div class=\"scroll\" tabindex=\"0\" "
+         "role=\"region\" aria-label=\"Metadata\"><table>" +
+         rows + "</table></div></div>\n";
+}
+
+// Returns the first digits of a commit; all of them are its title.
+std::string CommitHtml(const std::string &commit) {
+  constexpr size_t kDigits = 12;
+  if (commit.empty()) return "";
+  return "<code title=\"" + Html(commit) + "\">" + Html(commit.substr(0, kDigits)) + "</code>";
 }
 
 std::string RulesHtml(const ReportRequest &request, size_t count) {
@@ -168,25 +231,50 @@ std::string RulesHtml(const ReportRequest &request, size_t count) {
 
 }  // namespace
 
-std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory) {
-  std::vector<std::string> modes;
-  for (const auto &[mode, steps] : inventory.modes) {
-    modes.push_back(std::string(ModeName(mode)) + " " + std::to_string(steps));
+std::vector<Setting> SettingsOf(const Trial &trial, const Inventory &inventory,
+                                const RunFacts &facts, Problems *problems) {
+  std::vector<Setting> settings = HyperparametersOf(inventory, problems);
+  for (const auto &[key, value] : facts.metadata) settings.push_back({key, Html(value)});
+  settings.push_back({"begin", Html(facts.BeginText())});
+  settings.push_back({"duration", Html(facts.DurationText())});
+  settings.push_back({"steps", StepsText(inventory.steps)});
+  settings.push_back({"modes", Html(ModesText(inventory))});
+  settings.push_back({"tensors", std::to_string(inventory.tensors.size())});
+  settings.push_back({"workers", std::to_string(inventory.workers.size())});
+  for (const std::string &name : trial.Collections()) {
+    problems->Try([&] {
+      const Collection collection = trial.Collection(name);
+      const std::string heading = "collection " + name;
+      settings.push_back({heading + ": save config", SaveConfigHtml(collection.OwnSaveConfig())});
+      settings.push_back({heading + ": expressions", NamesHtml(collection.Regexes())});
+      if (const auto own = collection.OwnReductionConfig()) {
+        settings.push_back({heading + ": saved form", Html(ReductionConfigText(*own))});
+      }
+    });
   }
+  return settings;
+}
+
+std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory, const RunFacts &facts) {
   const size_t workers = inventory.workers.size();
   return "<dl class=\"facts\">" + Fact("Steps", StepsText(inventory.steps)) +
-         Fact("Modes", modes.empty() ? "none" : Html(Join(modes, ", "))) +
+         Fact("Modes", Html(ModesText(inventory))) +
          Fact("Tensors", std::to_string(inventory.tensors.size())) +
          Fact("Workers", workers == 1 ? Html(inventory.workers.front()) : std::to_string(workers)) +
          Fact("State", trial.HasEnded() ? "ended" : "not ended") +
+         Fact("Begin", Html(facts.BeginText())) + Fact("Duration", Html(facts.DurationText())) +
+         Fact("Host", Html(facts.Get("run.host"))) +
+         Fact("Commit", CommitHtml(facts.Get("run.commit"))) +
+         Fact("Versions", Html(facts.VersionsText())) +
          Fact("Trial", "<code>" + Html(trial.Path()) + "</code>") + "</dl>\n";
 }
 
 std::string ConfigurationHtml(const ReportRequest &request, const Inventory &inventory,
-                              size_t rules, Problems *problems) {
+                              const RunFacts &facts, size_t rules, Problems *problems) {
   std::string html;
   problems->Try([&] { html = CollectionsHtml(request.trial, inventory, problems); });
-  return html + HyperparametersHtml(inventory, problems) + RulesHtml(request, rules);
+  return html + MetadataHtml(facts) + HyperparametersHtml(HyperparametersOf(inventory, problems)) +
+         RulesHtml(request, rules);
 }
 
 std::string ProblemsHtml(const Problems &problems) {

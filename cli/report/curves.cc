@@ -1,6 +1,8 @@
 #include "curves.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -12,16 +14,33 @@
 namespace smdebug::cli::report {
 namespace {
 
-// Returns the measure without the data set: "auc" for "train-auc" and "val_auc".
+constexpr std::array<std::string_view, 9> kDataSets = {
+    "train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "dev"};
+
+bool IsDataSet(std::string_view word) {
+  return std::any_of(kDataSets.begin(), kDataSets.end(), [word](std::string_view each) {
+    return std::equal(word.begin(), word.end(), each.begin(), each.end(),
+                      [](char a, char b) { return std::tolower(a) == b; });
+  });
+}
+
+// Returns the measure without the data set: "auc" for "train-auc" and "val_auc", "loss" for
+// "loss/val".
 std::string MeasureOf(const RecordedTensor &recorded) {
   constexpr std::string_view kScalar = "scalar/";
-  constexpr std::string_view kValidation = "val_";
-  std::string name = recorded.name;
-  if (name.starts_with(kScalar)) name.erase(0, kScalar.size());
-  if (name.starts_with(kValidation)) return name.substr(kValidation.size());
-  const size_t dash = name.find('-');
-  const bool is_of_data = recorded.IsIn("metrics") && dash != std::string::npos && dash > 0;
-  return is_of_data ? name.substr(dash + 1) : name;
+  constexpr std::string_view kBetween = "_-/.";
+  std::string_view name = recorded.name;
+  if (name.starts_with(kScalar)) name.remove_prefix(kScalar.size());
+  const size_t first = name.find_first_of(kBetween);
+  if (first == std::string_view::npos) return std::string(name);
+  const size_t last = name.find_last_of(kBetween);
+  const std::string_view head = name.substr(0, first);
+  // XGBoost's data sets have any name.
+  const bool is_of_booster = recorded.IsIn("metrics") && name[first] == '-' && first > 0;
+  if (first + 1 < name.size() && (IsDataSet(head) || is_of_booster)) {
+    return std::string(name.substr(first + 1));
+  }
+  return std::string(last > 0 && IsDataSet(name.substr(last + 1)) ? name.substr(0, last) : name);
 }
 
 bool IsLoss(const RecordedTensor &recorded) {
@@ -31,18 +50,20 @@ bool IsLoss(const RecordedTensor &recorded) {
 // A group of tensors that share a chart.
 struct Group {
   std::string title;
+  std::string measure;
   bool is_loss = false;
   std::vector<const RecordedTensor *> tensors;
 };
 
-std::vector<Group> GroupTensors(const Inventory &inventory) {
+// Sets `hidden` to the number of groups beyond kMostCharts.
+std::vector<Group> GroupTensors(const Inventory &inventory, size_t *hidden) {
   std::vector<Group> groups;
   std::map<std::string, size_t> places;
   for (const RecordedTensor &recorded : inventory.tensors) {
     if (recorded.kind != Kind::kCurve) continue;
     const std::string measure = MeasureOf(recorded);
     const auto [place, is_new] = places.try_emplace(measure, groups.size());
-    if (is_new) groups.push_back({measure, false, {}});
+    if (is_new) groups.push_back({measure, measure, false, {}});
     Group &group = groups[place->second];
     group.is_loss = group.is_loss || IsLoss(recorded);
     group.tensors.push_back(&recorded);
@@ -52,7 +73,10 @@ std::vector<Group> GroupTensors(const Inventory &inventory) {
   }
   std::stable_sort(groups.begin(), groups.end(),
                    [](const Group &a, const Group &b) { return a.is_loss && !b.is_loss; });
-  if (groups.size() > kMostCharts) groups.resize(kMostCharts);
+  if (groups.size() > kMostCharts) {
+    *hidden = groups.size() - kMostCharts;
+    groups.resize(kMostCharts);
+  }
   return groups;
 }
 
@@ -97,14 +121,11 @@ void Thin(Line *line) {
 // Reads the charts of a trial.
 class ChartReader {
  public:
-  ChartReader(const Trial &trial, const Inventory &inventory, size_t points, Problems *problems)
-      : trial_(trial),
-        inventory_(inventory),
-        every_(std::max<size_t>(1, (points + kMostCurveReads - 1) / kMostCurveReads)),
-        problems_(problems) {}
+  ChartReader(const Trial &trial, const Inventory &inventory, size_t every, Problems *problems)
+      : trial_(trial), inventory_(inventory), every_(every), problems_(problems) {}
 
   Chart Read(const Group &group) {
-    Chart chart{group.title, group.is_loss, {}};
+    Chart chart{group.title, group.measure, group.is_loss, {}};
     for (const RecordedTensor *recorded : group.tensors) {
       for (const std::string &worker : recorded->workers) {
         problems_->Try([&] { AddLines(*recorded, worker, &chart); });
@@ -129,7 +150,10 @@ class ChartReader {
       line.values.push_back(value);
     }
     for (auto &[mode, line] : lines) {
-      if (chart->lines.size() >= kMostLines) return;
+      if (chart->lines.size() >= kMostLines) {
+        ++chart->hidden_lines;
+        continue;
+      }
       line.tensor = recorded.name;
       line.mode = mode;
       line.worker = worker;
@@ -156,32 +180,73 @@ class ChartReader {
 
 }  // namespace
 
-std::vector<Chart> ReadCharts(const Trial &trial, const Inventory &inventory, Problems *problems) {
-  const std::vector<Group> groups = GroupTensors(inventory);
+Curves ReadCurves(const Trial &trial, const Inventory &inventory, size_t most, Problems *problems) {
+  Curves curves;
+  const std::vector<Group> groups = GroupTensors(inventory, &curves.hidden);
   size_t points = 0;
   for (const Group &group : groups) {
     for (const RecordedTensor *tensor : group.tensors) {
       points += tensor->steps.size() * tensor->workers.size();
     }
   }
-  std::vector<Chart> charts;
-  ChartReader reader(trial, inventory, points, problems);
+  ChartReader reader(trial, inventory, std::max<size_t>(1, (points + most - 1) / most), problems);
   Progress progress("Reading curves", groups.size());
   for (const Group &group : groups) {
     Chart chart = reader.Read(group);
     progress.Advance();
-    if (!chart.lines.empty()) charts.push_back(std::move(chart));
+    if (!chart.lines.empty()) curves.charts.push_back(std::move(chart));
   }
-  return charts;
+  return curves;
+}
+
+Curves Overlay(std::vector<Curves> runs, const std::vector<std::string> &names) {
+  Curves all;
+  std::map<std::string, size_t> places;
+  const size_t share = std::max<size_t>(kMostLines / std::max<size_t>(runs.size(), 1), 1);
+  for (size_t run = 0; run < runs.size(); ++run) {
+    all.hidden = std::max(all.hidden, runs[run].hidden);
+    for (Chart &chart : runs[run].charts) {
+      const auto [place, is_new] = places.try_emplace(chart.measure, all.charts.size());
+      if (is_new) all.charts.push_back({chart.measure, chart.measure, false, {}});
+      Chart &shared = all.charts[place->second];
+      shared.is_loss = shared.is_loss || chart.is_loss;
+      shared.hidden_lines += chart.hidden_lines;
+      for (size_t i = 0; i < chart.lines.size(); ++i) {
+        if (i >= share) {
+          ++shared.hidden_lines;
+          continue;
+        }
+        chart.lines[i].run = names[run];
+        chart.lines[i].colour = run;
+        shared.lines.push_back(std::move(chart.lines[i]));
+      }
+    }
+  }
+  std::stable_sort(all.charts.begin(), all.charts.end(),
+                   [](const Chart &a, const Chart &b) { return a.is_loss && !b.is_loss; });
+  if (all.charts.size() > kMostCharts) {
+    all.hidden += all.charts.size() - kMostCharts;
+    all.charts.resize(kMostCharts);
+  }
+  return all;
 }
 
 void ToJson(const std::vector<Chart> &charts, JsonWriter *json) {
   json->BeginArray();
   for (const Chart &chart : charts) {
     json->BeginObject().Key("title").Text(Brief(chart.title));
+    json->Key("measure").Text(Brief(chart.measure));
+    json->Key("hidden_lines").Whole(static_cast<int64_t>(chart.hidden_lines));
     json->Key("is_loss").Bool(chart.is_loss).Key("lines").BeginArray();
     for (const Line &line : chart.lines) {
-      json->BeginObject().Key("tensor").Text(Brief(line.tensor));
+      json->BeginObject();
+      if (!line.run.empty()) {
+        json->Key("run")
+            .Text(Brief(line.run))
+            .Key("colour")
+            .Whole(static_cast<int64_t>(line.colour));
+      }
+      json->Key("tensor").Text(Brief(line.tensor));
       json->Key("mode").Text(ModeName(line.mode)).Key("worker").Text(Brief(line.worker));
       AddWholes(line.steps, &json->Key("steps"));
       AddNumbers(line.values, &json->Key("values"));

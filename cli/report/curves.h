@@ -10,6 +10,8 @@
 namespace smdebug::cli::report {
 
 struct Line {
+  std::string run = "";  // its name, if the page compares several
+  size_t colour = 0;     // for the lines of a run
   std::string tensor;
   Mode mode;
   std::string worker;
@@ -19,13 +21,25 @@ struct Line {
 
 struct Chart {
   std::string title;
+  std::string measure;  // without the data set: "loss" for "train_loss" and "val_loss"
   bool is_loss = false;
   std::vector<Line> lines;
+  size_t hidden_lines = 0;  // beyond kMostLines
+};
+
+struct Curves {
+  std::vector<Chart> charts;
+  size_t hidden = 0;  // charts beyond kMostCharts
 };
 
 // Reads the charts, losses first.  Tensors with the same measure for several data sets, such as
-// "train-auc" and "test-auc", share a chart.  Omits what cannot be read.
-std::vector<Chart> ReadCharts(const Trial &trial, const Inventory &inventory, Problems *problems);
+// "train-auc" and "test-auc", share a chart.  Reads about `most` values.  Omits what cannot be
+// read.
+Curves ReadCurves(const Trial &trial, const Inventory &inventory, size_t most, Problems *problems);
+
+// Returns the curves of all runs, where equal measures share a chart.  `names` are those of the
+// runs.
+Curves Overlay(std::vector<Curves> runs, const std::vector<std::string> &names);
 
 void ToJson(const std::vector<Chart> &charts, JsonWriter *json);
 

@@ -58,26 +58,25 @@ class Scale {
     most_ = Quantile(&all, 1 - kOutliers);
     if (least_ == most_) Widen();
     constexpr double kManySizes = 100;
-    if (sizes.empty()) return;
-    const double small = Quantile(&sizes, 0.1);
-    if (std::max(std::abs(least_), std::abs(most_)) / small > kManySizes) unit_ = small;
+    const double small = sizes.empty() ? 0 : Quantile(&sizes, 0.1);
+    const double large = std::max(std::abs(least_), std::abs(most_));
+    if (small > 0 && large / small > kManySizes) unit_ = small;
+    PlaceBins();
   }
 
   std::vector<MaybeNumber> Edges() const {
     std::vector<MaybeNumber> edges;
-    const double first = ToScale(least_);
-    const double width = (ToScale(most_) - first) / kBins;
     for (size_t i = 0; i <= kBins; ++i) {
-      edges.emplace_back(FromScale(first + width * static_cast<double>(i)));
+      edges.emplace_back(FromScale(first_ + width_ * static_cast<double>(i)));
     }
     return edges;
   }
 
   size_t BinOf(double element) const {
-    const double first = ToScale(least_);
-    const double place = (ToScale(element) - first) / (ToScale(most_) - first) * kBins;
-    return static_cast<size_t>(std::clamp(place, 0.0, kBins - 1.0));
+    return static_cast<size_t>(std::clamp((ToScale(element) - first_) / width_, 0.0, kBins - 1.0));
   }
+
+  double Unit() const { return unit_; }
 
  private:
   void Widen() {
@@ -85,18 +84,30 @@ class Scale {
     least_ -= margin;
     most_ += margin;
   }
+  // If 0 is in the range, it is in the middle of a bin, where the bin's peak is drawn.
+  void PlaceBins() {
+    first_ = ToScale(least_);
+    const double last = ToScale(most_);
+    width_ = (last - first_) / kBins;
+    if (least_ > 0 || most_ < 0) return;
+    width_ = (last - first_) / (kBins - 1);
+    first_ = -(std::floor(-first_ / width_ + 0.5) + 0.5) * width_;
+  }
   double ToScale(double x) const { return unit_ == 0 ? x : std::asinh(x / unit_); }
   double FromScale(double y) const { return unit_ == 0 ? y : std::sinh(y) * unit_; }
 
   double least_ = 0;
   double most_ = 1;
-  double unit_ = 0;  // linear below this; 0: linear everywhere
+  double unit_ = 0;   // linear below this; 0: linear everywhere
+  double first_ = 0;  // on the scale: the first edge, and the width of a bin
+  double width_ = 1.0 / kBins;
 };
 
 Histograms Count(const std::string &tensor, const std::vector<Sample> &samples) {
-  Histograms histograms{tensor, 0, {}, {}};
+  Histograms histograms{tensor, 0, {}, 0, {}};
   const Scale scale(samples);
   histograms.edges = scale.Edges();
+  histograms.unit = scale.Unit();
   for (const Sample &sample : samples) {
     Histograms::Row row{sample.step, std::vector<size_t>(kBins), sample.odd};
     for (const double element : sample.elements) ++row.counts[scale.BinOf(element)];
@@ -170,6 +181,7 @@ void ToJson(const std::vector<Histograms> &all, JsonWriter *json) {
     json->BeginObject().Key("tensor").Text(Brief(histograms.tensor));
     json->Key("elements").Whole(static_cast<int64_t>(histograms.elements));
     AddNumbers(histograms.edges, &json->Key("edges"));
+    AddNumber(histograms.unit, &json->Key("unit"));
     json->Key("rows").BeginArray();
     for (const Histograms::Row &row : histograms.rows) {
       json->BeginObject().Key("step").Whole(row.step);

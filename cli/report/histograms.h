@@ -21,6 +21,7 @@ struct Histograms {
   std::string tensor;
   size_t elements = 0;  // the number of elements sampled at each step
   std::vector<MaybeNumber> edges;
+  double unit = 0;  // bins grow beyond this size; 0: all are equal
   std::vector<Row> rows;
 };
 

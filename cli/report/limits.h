@@ -15,6 +15,7 @@ constexpr size_t kMostCharacters = 300;  // in a name or sentence
 constexpr size_t kMostCharts = 40;
 constexpr size_t kMostLines = 16;
 constexpr size_t kMostCurveReads = 60'000;
+constexpr size_t kMostComparedReads = 2 * kMostCurveReads;  // of all runs of a comparison
 constexpr size_t kMostPoints = 400;
 
 // Statistics of layers: the number of tensors, steps and numbers, and the bytes of the values that
@@ -23,6 +24,7 @@ constexpr size_t kMostLayers = 300;
 constexpr size_t kMostColumns = 160;
 constexpr size_t kFewestColumns = 16;
 constexpr size_t kMostNumbers = 150'000;
+constexpr size_t kMostHiddenNames = 100'000;  // characters in all names of hidden tensors
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
 // Histograms: the number of tensors, steps, bins and sampled elements.

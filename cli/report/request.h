@@ -1,7 +1,8 @@
-// Writes a page about a trial.
+// Writes a page about a trial, or about several.
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,10 @@ namespace smdebug::cli::report {
 
 struct ReportRequest {
   const Trial &trial;
-  std::vector<RuleRequest> rules;  // the requests for AddRules()
-  std::string profile;             // "calibrated", "aws" or "llm"
-  Damage &damage;                  // of the trial, so far
+  std::vector<RuleRequest> rules;                   // the requests for AddRules()
+  std::string profile;                              // "calibrated", "aws" or "llm"
+  Damage &damage;                                   // of the trial, so far
+  std::map<std::string, std::string> options = {};  // those of --set
 };
 
 struct ReportSummary {
@@ -28,5 +30,12 @@ struct ReportSummary {
 // lists it in the page.  Fails as smdebug::RuleSet::Add() and smdebug::Trial::Steps(), and if a
 // server does not answer.
 ReportSummary WriteReport(const ReportRequest &request, std::ostream &out);
+
+// The number of runs that a page compares.
+constexpr size_t kMostRuns = 16;
+
+// Writes one such file that compares the runs: findings, curves and configurations.  The summary
+// counts those of all runs.  Fails as WriteReport().
+ReportSummary WriteComparison(const std::vector<ReportRequest> &requests, std::ostream &out);
 
 }  // namespace smdebug::cli::report

@@ -8,6 +8,7 @@
 #include "html.h"
 #include "limits.h"
 #include "numbers.h"
+#include "rule_advice.h"
 #include "sampling.h"
 #include "saved.h"
 #include "text.h"
@@ -57,15 +58,6 @@ bool WasEvaluated(const RuleReport &report) {
   return !report.found.empty();
 }
 
-std::string Box(const char *kind, const char *sign, const std::string &heading,
-                const std::string &sentence, const std::string &counts) {
-  return std::string("<div class=\"headline ") + kind +
-         "\"><span class=\"sign\" aria-hidden=\"true\">" + sign +
-         "</span><div><p class=\"culprit\">" + heading + "</p>" +
-         (sentence.empty() ? "" : "<p>" + sentence + "</p>") + "<p class=\"counts\">" + counts +
-         "</p></div></div>\n";
-}
-
 std::string CodeHtml(const std::string &text) {
   return text.empty() ? "" : "<code>" + Html(text) + "</code>";
 }
@@ -106,6 +98,12 @@ std::string FindingsTable(const RuleFindings &rule) {
          rows + "</tbody></table></div></details>";
 }
 
+std::string AdviceHtml(const std::string &rule) {
+  const std::string_view advice = AdviceFor(rule);
+  if (advice.empty()) return "";
+  return "<p class=\"advice\"><b>What to do:</b> " + Html(advice) + "</p>\n";
+}
+
 std::string RuleHtml(const RuleFindings &rule, size_t number) {
   const std::string id = std::to_string(number);
   const Finding &first = rule.findings.front();
@@ -117,7 +115,7 @@ std::string RuleHtml(const RuleFindings &rule, size_t number) {
          Html(rule.rule) + " <span class=\"count\">" + count +
          "</span></h3>\n<div class=\"sides\"><div><p class=\"message\">" + Html(first.message) +
          "</p>\n" + FactsOf(first) + "<p class=\"note\">The rule: " + Html(rule.summary) +
-         ".</p>\n" + "</div><div class=\"culprit-curve\" data-rule=\"" +
+         ".</p>\n" + AdviceHtml(rule.rule) + "</div><div class=\"culprit-curve\" data-rule=\"" +
          std::to_string(number - 1) + "\"></div></div>\n" +
          (rule.steps.size() > 1 ? FindingsTable(rule) : "") + "</article>\n";
 }
@@ -188,13 +186,13 @@ std::string HeadlineHtml(const RuleReport &report) {
     const std::string where =
         culprit.tensor.empty() ? "" : " in <code>" + Html(culprit.tensor) + "</code>";
     const bool is_finding = culprit.level == Level::kFinding;
-    return Box(is_finding ? "bad" : "look", is_finding ? "✕" : "!",
-               (is_finding ? "" : "Worth a look: ") + Html(culprit.rule) + where + ", step " +
-                   std::to_string(culprit.step),
-               Html(culprit.message), counts);
+    return BoxHtml(is_finding ? "bad" : "look", is_finding ? "✕" : "!",
+                   (is_finding ? "" : "Worth a look: ") + Html(culprit.rule) + where + ", step " +
+                       std::to_string(culprit.step),
+                   Html(culprit.message), counts);
   }
-  if (WasEvaluated(report)) return Box("good", "✓", "No findings", "", counts);
-  return Box("idle", "–", "No rule could be evaluated", "", counts);
+  if (WasEvaluated(report)) return BoxHtml("good", "✓", "No findings", "", counts);
+  return BoxHtml("idle", "–", "No rule could be evaluated", "", counts);
 }
 
 std::string TitleText(const RuleReport &report) {

@@ -230,6 +230,22 @@ void ReadAll(const Trial &trial, const std::vector<Wanted> &wanted, Statistics *
   }
 }
 
+// Returns the names of layers that are not in the report, so that a search finds them.
+std::vector<std::string> NamesOfHidden(const Inventory &inventory,
+                                       const std::vector<LayerStatistics> &layers) {
+  std::set<std::string> shown;
+  for (const LayerStatistics &layer : layers) shown.insert(layer.tensor);
+  std::vector<std::string> hidden;
+  size_t characters = 0;
+  for (const RecordedTensor &recorded : inventory.tensors) {
+    if (recorded.kind != Kind::kLayer || shown.count(recorded.name) > 0) continue;
+    characters += std::min(recorded.name.size(), kMostCharacters);
+    if (characters > kMostHiddenNames) break;
+    hidden.push_back(recorded.name);
+  }
+  return hidden;
+}
+
 }  // namespace
 
 Statistics ReadStatistics(const Trial &trial, const Inventory &inventory, const RuleReport &report,
@@ -266,6 +282,7 @@ Statistics ReadStatistics(const Trial &trial, const Inventory &inventory, const 
   }
   MakeRoom(statistics.workers.size(), &statistics, &wanted);
   ReadAll(trial, wanted, &statistics, problems);
+  statistics.hidden = NamesOfHidden(inventory, statistics.layers);
   return statistics;
 }
 
@@ -281,6 +298,9 @@ void ToJson(const Statistics &statistics, JsonWriter *json) {
   AddTexts(modes, &json->Key("modes"));
   AddTexts(statistics.names, &json->Key("statistics"));
   AddTexts(statistics.workers, &json->Key("workers"));
+  AddTexts(statistics.hidden, &json->Key("hidden"));
+  json->Key("hidden_count")
+      .Whole(static_cast<int64_t>(statistics.all_layers - statistics.layers.size()));
   json->Key("layers").BeginArray();
   for (const LayerStatistics &layer : statistics.layers) {
     json->BeginObject().Key("tensor").Text(Brief(layer.tensor));

@@ -26,7 +26,8 @@ struct Statistics {
   std::vector<std::string> names;  // such as "l2"
   std::vector<std::string> workers;
   std::vector<LayerStatistics> layers;
-  size_t all_layers = 0;  // the number of all layers; `layers` is a selection
+  size_t all_layers = 0;            // the number of all layers; `layers` is a selection
+  std::vector<std::string> hidden;  // names of the first layers that are not in `layers`
 };
 
 // Reads saved statistics, or computes them from saved values.  Chooses at most three statistics,

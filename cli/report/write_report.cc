@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <ctime>
 #include <ostream>
 
 #include "booster.h"
@@ -23,7 +22,8 @@ namespace {
 struct Contents {
   RuleReport rules;
   Inventory inventory;
-  std::vector<Chart> charts;
+  RunFacts facts;
+  Curves curves;
   Statistics statistics;
   std::vector<Histograms> histograms;
   Booster booster;
@@ -35,8 +35,9 @@ Contents Gather(const ReportRequest &request, Problems *problems) {
   Contents contents;
   contents.rules = EvaluateRules(request, problems);
   contents.inventory = TakeInventory(trial, problems);
+  contents.facts = ReadRunFacts(trial, request.options, problems);
   const Inventory &inventory = contents.inventory;
-  contents.charts = ReadCharts(trial, inventory, problems);
+  contents.curves = ReadCurves(trial, inventory, kMostCurveReads, problems);
   contents.statistics = ReadStatistics(trial, inventory, contents.rules, problems);
   contents.histograms = ReadHistograms(trial, inventory, contents.rules, problems);
   contents.booster = ReadBooster(inventory, problems);
@@ -70,7 +71,8 @@ std::string DataJson(const Contents &contents) {
   json.Key("last").Whole(inventory.steps.empty() ? 0 : inventory.steps.back()).EndObject();
   WorkersToJson(inventory, contents.rules, &json.Key("workers"));
   ToJson(contents.rules, &json.Key("rules"));
-  ToJson(contents.charts, &json.Key("charts"));
+  ToJson(contents.curves.charts, &json.Key("charts"));
+  json.Key("hidden_charts").Whole(static_cast<int64_t>(contents.curves.hidden));
   ToJson(contents.statistics, &json.Key("statistics"));
   ToJson(contents.histograms, &json.Key("histograms"));
   ToJson(contents.booster, &json.Key("booster"));
@@ -107,7 +109,7 @@ std::vector<Section> SectionsOf(const Contents &contents) {
       !contents.booster.importances.empty() || !contents.booster.trees.steps.empty();
   const bool has_workers = contents.inventory.workers.size() > 1;
   return {
-      {"curves", "Losses and metrics", "", !contents.charts.empty()},
+      {"curves", "Losses and metrics", "", !contents.curves.charts.empty()},
       {"layers", "Layers over the steps", StatisticsNote(contents.statistics), has_layers},
       {"histograms", "Histograms over the steps", "", !contents.histograms.empty()},
       {"workers", "Workers side by side", "", has_workers},
@@ -116,31 +118,13 @@ std::vector<Section> SectionsOf(const Contents &contents) {
   };
 }
 
-std::string SectionHtml(const char *id, const char *title, const std::string &html) {
-  return std::string("<section id=\"") + id + "\" aria-labelledby=\"" + id +
-         "-title\">\n<h2 id=\"" + id + "-title\">" + title + "</h2>\n" + html + "</section>\n";
-}
-
-std::string LinkHtml(const char *id, const char *title) {
-  return std::string("<a href=\"#") + id + "\">" + title + "</a>\n";
-}
-
-std::string TimeText() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::string text(32, '\0');
-  text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc));
-  return text;
-}
-
 }  // namespace
 
 ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
   Problems problems(request.trial, request.damage);
   const Contents contents = Gather(request, &problems);
   const std::string configuration =
-      ConfigurationHtml(request, contents.inventory,
+      ConfigurationHtml(request, contents.inventory, contents.facts,
                         contents.rules.found.size() + contents.rules.others.size(), &problems);
 
   // Adds messages that the trial logged meanwhile, for example that rules skipped a tensor.
@@ -166,16 +150,16 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
 
   out << FillIn(kPage,
                 {{"title", Html(TitleText(contents.rules) + " · " + request.trial.Name())},
-                 {"style", std::string(kStyle)},
+                 {"style", std::string(kChartStyle) + std::string(kStyle)},
                  {"name", Html(request.trial.Name())},
                  {"headline", DiagnosisHtml(contents.rules.causes) + HeadlineHtml(contents.rules)},
                  {"problems", ProblemsHtml(problems)},
-                 {"facts", TrialFactsHtml(request.trial, contents.inventory)},
+                 {"facts", TrialFactsHtml(request.trial, contents.inventory, contents.facts)},
                  {"links", links},
                  {"sections", sections},
-                 {"made", "smdebug " + Version() + ", " + TimeText()},
+                 {"made", FootText()},
                  {"data", JsonInHtml(DataJson(contents))},
-                 {"script", std::string(kScript)}});
+                 {"script", std::string(kChartScript) + std::string(kScript)}});
   return {contents.rules.CountFindings(), contents.rules.CountRules(Level::kFinding),
           contents.rules.CountRules(Level::kWorthALook)};
 }

@@ -64,10 +64,15 @@ int64_t Later(int64_t time, int64_t margin) {
   return time > INT64_MAX - margin ? INT64_MAX : time + margin;
 }
 
-// Texts must be UTF-8.
+// A text that was decoded, hence UTF-8.
 void AddText(std::string_view text, Column *out) {
-  if (!out->Fits(text.size())) return out->AddNulls();
-  IsUtf8(text) ? out->AddTexts(text) : out->AddTexts(WellFormed(text));
+  out->Fits(text.size()) ? out->AddTexts(text) : out->AddNulls();
+}
+
+// JSON as it is in the file.
+void AddJson(std::string_view json, Column *out) {
+  if (json.empty()) return out->AddNulls();
+  IsUtf8(json) ? AddText(json, out) : AddText(WellFormed(json), out);
 }
 
 // Fills the columns that a request names.
@@ -154,7 +159,7 @@ class Writer {
       case kPid: return out->AddOptional(event.pid);
       case kTid: return out->AddOptional(event.tid);
       case kPhasePid: return out->AddOptional(event.phase_pid);
-      case kArgs: return event.args.empty() ? out->AddNulls() : AddText(event.args, out);
+      case kArgs: return AddJson(event.args, out);
       case kStartUs: return out->AddNumber(event.start);
       default: return AddText(file.name, out);
     }

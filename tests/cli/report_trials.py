@@ -82,3 +82,24 @@ def record_booster(path, labels, predictions):
                 hook.save("labels", np.asarray(labels))
                 hook.save("predictions", np.asarray(predictions))
                 hook.save("trees/Node", np.arange(7))
+
+
+def record_uneven(path):
+    """Records steps that are not equally far apart, losses of training and validation, and a metric once."""
+    save_config = smd.SaveConfig({
+        smd.modes.TRAIN: smd.SaveConfigMode(save_interval=100, save_steps=[401, 402, 403]),
+        smd.modes.EVAL: smd.SaveConfigMode(save_interval=1),
+    })  # fmt: skip
+    with smd.Hook(path, save_config=save_config, include_collections=["weights", "gradients", "losses"]) as hook:
+        hook.set_metadata(learning_rate=0.1, data="<i>digits</i>")
+        for step in range(1000):
+            with hook.step(smd.modes.TRAIN):
+                hook.save("train_loss", np.float32(2 / (1 + step / 50)))
+                hook.save("epoch_loss/train", np.float32(1 / (1 + step / 50)))
+                for layer in range(3):
+                    hook.save(f"layer{layer}.weight", np.full(8, 0.1 + step / 1000, "float32"))
+                    hook.save(f"gradient/layer{layer}.weight", np.arange(8, dtype="float32") - layer)
+        with hook.step(smd.modes.EVAL):
+            hook.save("val_loss", np.float32(0.5))
+            hook.save("epoch_loss/val", np.float32(0.3))
+            hook.save_scalar("once", 3.0)

@@ -70,3 +70,13 @@ def test_the_first_difference_is_at_the_earliest_step(tmp_path):
     assert Program(tmp_path)("diff a b", 10).startswith(
         "first difference: step 0 (TRAIN 0), 'b' of worker_0, by 1\n"
     )
+
+
+def test_shapes_and_types_differ_by_no_number(tmp_path):
+    record(tmp_path / "a", [{"t": [1.0, 2.0], "u": [1.0]}])
+    record(tmp_path / "b", [{"t": [[1.0, 2.0]], "u": [1.0]}])
+    program = Program(tmp_path)
+    rows = [line.split() for line in program("diff a b --all", 10).splitlines()]
+    assert ["t", "1", "1", "0", "-", "0", "0"] in rows and ["u", "1", "0", "-", "-", "0", "0"] in rows
+    largest = {each["tensor"]: each["largest"] for each in program.objects("diff a b --all --json", 10)[:-1]}
+    assert largest == {"t": None, "u": 0}

@@ -21,7 +21,7 @@ import smdebug as smd
         ("show run loss --step 99", 3, "99"),
         ("show run loss --worker nobody", 3, "by nobody"),
         ("show run loss --mode predict", 3, "of mode predict"),
-        ("list run", 2, "unknown command 'list'; use ls, show, rules,"),
+        ("list run", 2, "unknown command 'list'; did you mean 'ls'?"),
         ("ls", 2, "TRIAL is required; see smdebug ls --help"),
         ("show run", 2, "TENSOR is required"),
         ("ls run --colection x", 2, "--colection"),
@@ -57,14 +57,14 @@ def test_a_folder_without_a_trial(tmp_path):
 
 
 def test_a_folder_above_trials_names_them(trials, tmp_path):
-    said = Program(trials.parent).complaint(f"ls {trials}", 3)
+    said = Program(trials.parent).complaint(f"show {trials} loss", 3)
     assert said.startswith(f"{trials}: this folder is not a trial; the trials below it are ")
     for name in ("run", "other_run", "workers"):
         assert f"{trials}/{name}" in said
     for i in range(20):
         (tmp_path / f"many/jobs/{i}\n/collections").mkdir(parents=True)
     (tmp_path / "many/loop").symlink_to(tmp_path / "many")
-    said = Program(tmp_path).complaint("ls many", 3)
+    said = Program(tmp_path).complaint("show many loss", 3)
     assert said.endswith(", and others") and "\\x0a" in said
 
 

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_program import BUILD, PROGRAM, ROOT, Program
+from cli_program import BUILD, PROGRAM, ROOT, Program, words
 from cli_trials import record_run
+from served import Served
 
-COMMANDS = ["ls", "show", "rules", "report", "diff", "query", "export", "verify", "tensorboard", "doctor"]
+COMMANDS = ["ls", "show", "rules", "report", "serve", "diff", "query", "export", "verify", "tensorboard", "doctor"]
 PAGE = (ROOT / "docs/man/smdebug.1").read_text(encoding="utf-8")
 
 
@@ -39,6 +40,23 @@ def test_help_lists_all_commands(smdebug):
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_help_and_version_in_other_words(smdebug):
+    assert smdebug("help") == smdebug("--help") == smdebug("-h")
+    assert smdebug("help show") == smdebug("show --help")
+    assert smdebug("-V") == smdebug("--version")
+    assert smdebug.complaint("help shwo", 2) == "unknown command 'shwo'; did you mean 'show'?"
+    assert smdebug.complaint("help show run", 2) == "smdebug help takes one command, not 'run' too"
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("columns", [40, 60])
+def test_help_fits_a_narrow_terminal(smdebug, command, columns):
+    shown = smdebug.on_terminal(f"{command} --help", columns, NO_COLOR="1").replace("\r", "")
+    examples = shown.partition("Examples:\n")[2].partition("\n\n")[0].splitlines()
+    too_long = [line for line in shown.splitlines() if len(line) > columns and line not in examples]
+    assert [line for line in too_long if " " in line.strip()] == [], "only a long word exceeds the width"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_each_command(command):
     shown = help_of(command)
@@ -58,6 +76,10 @@ def test_the_examples_run(command, tmp_path, server, monkeypatch):
     program = Program(tmp_path)
     assert examples_of(command)
     for example in examples_of(command):
+        if command == "serve":  # it serves until it is interrupted
+            with Served(tmp_path, *words(example)[1:]) as served:
+                assert served.process.poll() is None
+            continue
         done = program.run(example)
         assert done.returncode in (0, 10), f"{example}:\n{done.stderr}"
         assert done.stderr == "" and done.stdout
@@ -73,7 +95,7 @@ def manual_of(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_manual_page_has_all_options(command):
-    shown = set(re.findall(r"(?<![\w-])--?[a-z]+", manual_of(command))) - {"--version"}
+    shown = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", manual_of(command))) - {"--version"}
     assert shown == options_of(command)
 
 
@@ -119,7 +141,7 @@ def complete_in_bash(line, folder):
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("smdebug ", [*COMMANDS, "--help", "--version"]),
+        ("smdebug ", [*COMMANDS, "help", "--help", "--version"]),
         ("smdebug d", ["diff", "doctor"]),
         ("smdebug show run ", ["fc1.weight", "gradient/fc1.weight", "loss", "relu_1"]),
         ("smdebug show run gr", ["gradient/fc1.weight"]),
@@ -128,6 +150,10 @@ def complete_in_bash(line, folder):
         ("smdebug show run loss --mode ", ["train", "eval", "predict", "global"]),
         ("smdebug rules run --profile c", ["calibrated"]),
         ("smdebug rules run --rule Vanishing", ["VanishingGradient"]),
+        ("smdebug rules run --rule VanishingGradient,thr", ["VanishingGradient,threshold="]),
+        ("smdebug rules run --rule VanishingGradient,threshold=1,pat", ["VanishingGradient,threshold=1,patience="]),
+        ("smdebug ls run --collection w", ["weights"]),
+        ("smdebug help sh", ["show"]),
     ],
 )
 def test_bash(line, offered, trials):
@@ -146,14 +172,14 @@ def test_zsh_and_fish_name_all_options(command):
     own = re.search(rf"^        {command}\)(.*?);;$", zsh, re.DOTALL | re.MULTILINE)[1]
     own += re.search(r"^  common=.*$", zsh, re.MULTILINE)[0] * ("$common" in own)
     own += re.search(r"^  mode=.*$", zsh, re.MULTILINE)[0] * ("$mode" in own)
-    assert set(re.findall(r"(?<![\w-])--[a-z]+", own)) == {o for o in options_of(command) if o[:2] == "--"}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", own)) == {o for o in options_of(command) if o[:2] == "--"}
 
     fish = (ROOT / "cli/completion/smdebug.fish").read_text(encoding="utf-8")
     offered = {"--help"}
     for line in fish.splitlines():
         condition = re.search(r"-n '__smdebug_command ([\w ]+)'", line)
         if condition and command in condition[1].split():
-            offered |= {f"--{name}" for name in re.findall(r" -l (\w+)", line)}
+            offered |= {f"--{name}" for name in re.findall(r" -l ([\w-]+)", line)}
     assert offered == {option for option in options_of(command) if option.startswith("--")}
 
 

@@ -11,7 +11,7 @@ import pytest
 from cli_program import PROGRAM, Program
 from cli_trials import record_workers
 from report_page import Page, report
-from report_trials import record_booster, record_hostile, record_reductions, record_training
+from report_trials import record_booster, record_hostile, record_reductions, record_training, record_uneven
 
 import smdebug as smd
 
@@ -205,7 +205,7 @@ def test_histograms(page):
 def test_saved_reductions_are_enough(tmp_path):
     record_reductions(str(tmp_path / "reductions"), steps=5, tensors=4)
     page = report(tmp_path, "reductions")
-    assert "biases 0 ^(?!gradient).*bias every step min, max, mean, std, l2_norm, abs_mean" in page.words()
+    assert "biases 0 ^(?!gradient).*bias every step none min, max, mean, std, l2_norm, abs_mean" in page.words()
     [layer] = [each for each in page.data["statistics"]["layers"] if each["tensor"] == "layer0.weight"]
     value = np.random.default_rng(0).standard_normal(64).astype("float32")
     wanted = [np.linalg.norm(value), np.abs(value).mean(), np.abs(value).max()]
@@ -259,8 +259,8 @@ def test_saved_forms_without_reduction_configs(tmp_path):
         collection["reduction_config"] = None
     collections.write_text(json.dumps(document))
     said = report(tmp_path, "reductions").words()
-    assert "^gradient every step min, max, mean, abs_mean, std, l2" in said
-    assert "biases 0 ^(?!gradient).*bias every step same as the hook" in said and "every step values" in said
+    assert "^gradient every step TRAIN 2 min, max, mean, abs_mean, std, l2" in said
+    assert "biases 0 ^(?!gradient).*bias every step none same as the hook" in said and "every step TRAIN 2 values" in said
 
 
 def test_an_empty_trial(tmp_path):
@@ -303,6 +303,146 @@ def test_names_do_no_harm(folder):
     control = "new\\x0aline \\xe2\\x80\\xae\\xe2\\x80\\xa8\\x07"
     for name in ["</script><script>window.harmed = 1</script>", "{{data}} & <b>bold</b>", control]:
         assert name in said, name
+
+
+def test_what_was_saved_in_which_mode(page):
+    said = page.words()
+    assert "^gradient every step TRAIN 54, EVAL none values" in said
+    assert "[Ll]oss every step TRAIN 54, EVAL 6 values" in said
+
+
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uneven")
+    record_uneven(str(folder / "uneven"))
+    return report(folder, "uneven")
+
+
+def test_training_and_validation_share_a_chart(uneven):
+    charts = {chart["title"]: [line["tensor"] for line in chart["lines"]] for chart in uneven.data["charts"]}
+    assert charts == {
+        "epoch_loss": ["epoch_loss/train", "epoch_loss/val"], "loss": ["train_loss", "val_loss"], "scalar/once": ["scalar/once"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [
+        (["loss", "eval_loss"], "loss"), (["Loss/train", "Loss/test"], "Loss"), (["train/loss", "validation/loss"], "loss"),
+        (["loss_train", "loss_dev"], "loss"), (["training_loss", "val.loss"], "loss"),
+    ],
+)  # fmt: skip
+def test_names_of_data_sets(names, title, tmp_path):
+    with smd.Hook(str(tmp_path / "run"), save_config=smd.SaveConfig(save_interval=1)) as hook, hook.step():
+        for name in [*names, "retrain_loss", "loss_of_testers", "val_"]:
+            hook.save_scalar(name, 1.0)
+    charts = report(tmp_path, "run").data["charts"]
+    assert {chart["title"] for chart in charts} == {title, "scalar/retrain_loss", "scalar/loss_of_testers", "scalar/val_"}
+
+
+def test_lines_that_are_not_shown_are_counted(tmp_path):
+    with smd.Hook(str(tmp_path / "run"), save_config=smd.SaveConfig(save_interval=1)) as hook, hook.step():
+        for i in range(45):
+            hook.save_scalar(f"metric{i}", 1.0)
+    page = report(tmp_path, "run")
+    assert (len(page.data["charts"]), page.data["hidden_charts"]) == (40, 5)
+    hooks = [
+        smd.Hook(str(tmp_path / "many"), save_config=smd.SaveConfig(save_interval=1), include_workers="all", worker=f"worker_{i}", num_workers=5)
+        for i in range(5)
+    ]  # fmt: skip
+    for hook in hooks:
+        for mode in (smd.modes.TRAIN, smd.modes.EVAL, smd.modes.PREDICT, smd.modes.GLOBAL):
+            with hook.step(mode):
+                hook.save_scalar("loss", 1.0)
+        hook.close()
+    [chart] = report(tmp_path, "many").data["charts"]
+    assert (len(chart["lines"]), chart["hidden_lines"]) == (16, 4)
+
+
+def test_findings_have_advice(page):
+    said = page.words()
+    for rule in json.loads(subprocess.run([PROGRAM, "rules", "--list", "--json"], check=True, capture_output=True, text=True).stdout):
+        assert re.search(r"[.!] .+\.$", rule["advice"]), rule
+        if rule["name"] in {found["rule"] for found in page.data["rules"]}:
+            assert "What to do: " + rule["advice"].replace("'", "'") in said
+
+
+def test_what_the_job_recorded_of_itself(uneven):
+    said = uneven.words()
+    assert "learning_rate 0.1" in said and "data <i>digits</i>" in said
+    assert re.search(r"Begin 20\d\d-\d\d-\d\d \d\d:\d\d UTC Duration (under )?\d+ s Host \S+ ", said)
+    assert re.search(rf"libsmdebug [\d.]+\S*, .*numpy {np.__version__}", said)
+
+
+def test_a_commit_is_shown(tmp_path, monkeypatch):
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", tmp_path]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    monkeypatch.chdir(tmp_path)
+    with smd.Hook("run", save_config=smd.SaveConfig(save_interval=1)) as hook, hook.step():
+        hook.save_scalar("loss", 1.0)
+    page = report(tmp_path, "run")
+    assert f"Commit {commit[:12]} " in page.words() and commit in page.text
+
+
+# ---- several runs ----
+
+
+@pytest.fixture(scope="module")
+def several(folder):
+    record_training(str(folder / "other"), nan_from=99)
+    record_uneven(str(folder / "uneven"))
+    return report(folder, "training other uneven")
+
+
+def test_findings_are_side_by_side(several):
+    said = several.words()
+    assert "✕ 2 of 3 runs with findings" in said
+    assert "FirstNonFinite Check what computes that tensor" in said
+    assert "✕ from step 50 in loss , 1 finding ✓ passed ✓ passed" in said
+    assert "Likely cause gradients are not reset" in said
+    assert "Last loss NaN loss, step 58 0.0339 loss, step 58" in said
+
+
+def test_curves_of_several_runs_share_charts(several):
+    charts = {chart["title"]: chart["lines"] for chart in several.data["charts"]}
+    assert {line["run"] for line in charts["loss"]} == {"training", "other", "uneven"}
+    assert {line["colour"] for line in charts["loss"] if line["run"] == "other"} == {1}
+    assert {line["run"] for line in charts["epoch_loss"]} == {"uneven"}
+
+
+def test_what_differs_is_shown(several):
+    said = several.words().partition("What differs in the configuration")[2]
+    assert "steps 60 (0 to 59) 60 (0 to 59) 14 (0 to 1000)" in said
+    assert "learning_rate – – 0.1" in said and "collection losses: save config every step every step TRAIN: every 100 steps" in said
+    assert "collection losses: expressions" not in said and re.search(r"\d+ settings are equal in all runs", said)
+
+
+def test_comparisons_of_equal_and_of_too_many_runs(folder):
+    page = report(folder, "training training --profile aws -r VanishingGradient,threshold=1e-30")
+    said = page.words()
+    assert "No findings in 2 runs" in said and "The configurations do not differ." in said
+    done = Program(folder).run("report " + "training " * 17)
+    assert done.returncode == 2 and "compares up to 16 trials, not 17" in done.stderr
+    assert "folder does not exist" in Program(folder).complaint("report training nowhere", 3)
+
+
+def test_a_comparison_of_many_curves_is_small(tmp_path):
+    with smd.Hook(str(tmp_path / "run"), save_config=smd.SaveConfig(save_interval=1)) as hook:
+        for step in range(1000):
+            with hook.step(smd.modes.TRAIN):
+                for metric in range(40):
+                    hook.save_scalar(f"metric{metric}", -1.2345e-5 * step)
+    page = report(tmp_path, "run " * 16)
+    assert os.path.getsize(tmp_path / "page.html") < MOST_BYTES
+    assert {len(chart["lines"]) for chart in page.data["charts"]} == {16}
+    assert page.data["charts"][0]["lines"][3]["run"] == "run (4)"
+
+
+def test_names_do_no_harm_in_comparisons(folder):
+    page = report(folder, "'a \"<b>'\"'\"'hostile'\"'\"'' training")
+    assert len(page.scripts) == 2 and not {tag for tag, _ in page.elements} & {"img", "i", "iframe"}
 
 
 # ---- size and time ----
@@ -350,3 +490,6 @@ def test_many_tensors_and_workers_make_a_small_page(tmp_path):
     assert os.path.getsize(tmp_path / "page.html") < MOST_BYTES
     assert len(page.data["statistics"]["layers"]) in (299, 300) and len(page.data["workers"]) == 8
     assert re.search(r"It shows (299|300) of 500 tensors", page.words())
+    statistics = page.data["statistics"]
+    assert statistics["hidden_count"] in (200, 201) and len(statistics["hidden"]) == statistics["hidden_count"]
+    assert not set(statistics["hidden"]) & {layer["tensor"] for layer in statistics["layers"]}

@@ -1,16 +1,20 @@
 """Tests pages of smdebug report in a real browser."""
 
+import os
+from pathlib import Path
+
 import pytest
 from browser import Browser
 from cli_trials import record_workers
 from report_page import report
-from report_trials import HOSTILE, record_booster, record_hostile, record_reductions, record_training
+from report_trials import HOSTILE, record_booster, record_hostile, record_reductions, record_training, record_uneven
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 PHONE = 360
-PAGES = ["training", "booster", "numbers", "workers", "reductions", "hostile"]
+PAGES = ["training", "booster", "numbers", "workers", "reductions", "hostile", "uneven", "several"]
+AXE = Path(os.environ.get("SMDEBUG_AXE", "")) / "node_modules/axe-core/axe.min.js"
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +34,10 @@ def pages(tmp_path_factory):
     record_workers(folder / "workers")
     record_reductions(str(folder / "reductions"), steps=20, tensors=80)
     record_hostile(str(folder / "hostile"))
+    record_uneven(str(folder / "uneven"))
     paths = {}
     for name in PAGES:
-        report(folder, name)
+        report(folder, "training booster uneven" if name == "several" else name)
         paths[name] = (folder / "page.html").rename(folder / f"{name}.html")
     return paths
 
@@ -85,6 +90,20 @@ def test_focusable_elements_have_names(name, browser, pages):
     assert browser.run("const ids = [...document.querySelectorAll('[id]')].map((e) => e.id); return ids.length - new Set(ids).size") == 0
 
 
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("width", "dark"), [(1240, False), (PHONE, True)])
+def test_pages_are_accessible(name, width, dark, browser, pages):
+    """axe finds no violations: tools/axe.sh installs it."""
+    browser.open(pages[name], width=width, dark=dark)
+    for details in browser.driver.find_elements("css selector", "details"):
+        browser.run("arguments[0].open = true", details)
+    browser.run(AXE.read_text(encoding="utf-8"))
+    found = browser.driver.execute_async_script(
+        "axe.run(document, {resultTypes: ['violations']}).then((result) => arguments[0](result.violations))"
+    )
+    assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found] == []
+
+
 def test_names_do_no_harm(browser, pages):
     browser.open(pages["hostile"])
     assert browser.run("return window.harmed ?? null") is None
@@ -108,7 +127,7 @@ def test_keys_move_through_charts(training):
     assert tip(training) == ["step 0\nTRAIN: 2"]
     chart.send_keys(Keys.ARROW_RIGHT)
     assert tip(training) == ["step 1\nTRAIN: 1"]
-    assert training.find("[role=status]").get_attribute("textContent") == "step 1; TRAIN 1"
+    assert training.find("body > [role=status]").get_attribute("textContent") == "step 1; TRAIN 1"
     chart.send_keys(Keys.END)
     assert tip(training)[0].startswith("step 59\nTRAIN: NaN (at 58)")
     chart.send_keys(Keys.ESCAPE)
@@ -135,7 +154,11 @@ def test_measures_and_groups_can_be_selected(training):
     training.find("#layers input[type=search]").send_keys("Layer3")
     assert training.run(labels) == ["layer3.weight"]
     training.find("#layers input[type=search]").send_keys("none of them")
-    assert "No tensor name contains this." in training.find("#layers").text
+    assert "No tensor shown here has this in its name." in training.find("#layers").text
+    search = training.find("#layers input[type=search]")
+    search.clear()
+    search.send_keys("gradient/layer3")
+    assert "Of all tensors, 1 more have it: choose another group." in training.find("#layers").text
     Select(training.find("#histograms select")).select_by_index(5)
     assert training.find("#histograms h3").text == training.run(
         "return report.histograms[5].tensor"
@@ -159,6 +182,43 @@ def test_the_legend_names_the_colours(training):
     ticks = "const scale = makeScale(arguments[0], 100, 0, {isLog: true}); return scale.ticks(5).map((tick) => [tick, scale(tick)])"
     assert training.run(ticks, [0, 1, 10]) == [[0, 100], [1, 92], [10, 0]]
     assert training.run(ticks, []) == []
+
+
+def test_tensors_that_are_left_out_are_found(browser, tmp_path):
+    record_reductions(str(tmp_path / "many"), steps=2, tensors=400)
+    page = report(tmp_path, "many")
+    hidden = page.data["statistics"]["hidden"]
+    assert len(hidden) == 100
+    browser.open(tmp_path / "page.html")
+    browser.find("#layers input[type=search]").send_keys(hidden[7])
+    said = browser.find("#layers").text
+    assert "No tensor shown here has this in its name." in said
+    assert "This report leaves out" in said and hidden[7] in said
+
+
+def test_charts_share_the_cursor(training):
+    training.find("#layers .heat-plot").send_keys(Keys.ARROW_RIGHT, Keys.END)
+    shown = "return [...document.querySelectorAll('#curves .cursor')].map((e) => e.getAttribute('visibility'))"
+    assert set(training.run(shown)) == {"visible"}
+
+
+def test_a_cell_shows_its_tensor(training):
+    training.find("#layers .heat-plot").send_keys(Keys.ARROW_RIGHT, Keys.ENTER)
+    assert training.find("#layers .chosen figcaption").text == "gradient/layer1.weight"
+
+
+def test_smoothing(training):
+    slider = training.find("#curves input[type=range]")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert training.run("return document.querySelectorAll('#curves .curve.raw').length") == 4
+
+
+def test_several_runs_are_drawn(browser, pages):
+    browser.open(pages["several"])
+    legend = browser.find("#curves .legend").text.split("\n")
+    assert {"training loss TRAIN", "uneven val_loss EVAL"} <= set(legend)
+    browser.command("Emulation.setEmulatedMedia", media="print")
+    assert browser.run("return document.documentElement.scrollWidth") <= 1240
 
 
 def test_more_small_multiples(browser, pages):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -61,6 +62,18 @@ def test_a_missing_event_file(damaged):
     found = faults(damaged)
     assert {fault["code"] for fault in found} == {"VALUE_UNAVAILABLE"}
     assert {fault["step"] for fault in found} == {4}
+
+
+def test_one_line_for_each_damaged_file(damaged):
+    event_file(damaged, 7).write_bytes(b"\0" * 40)
+    event_file(damaged, 9).unlink()
+    count = len(faults(damaged))
+    lines = damaged("verify run", 10).splitlines()
+    assert len(lines) == 3 and all(line.startswith("fault  ") for line in lines[:2])
+    others = sum(int(re.search(r"; (\d+) more faults? in this file, see --all$", line)[1]) for line in lines[:2])
+    assert others + 2 == count and lines[2].endswith(f", {count} faults")
+    every = damaged("verify run --all", 10).splitlines()
+    assert len(every) == count + 1 and not any("--all" in line for line in every)
 
 
 def test_a_damaged_index_file(damaged):

@@ -86,10 +86,10 @@ def bucket(tmp_path):
 
 def runs_elsewhere(page):
     """Returns true if another test runs the Python of a page."""
-    # The tests of keras2 run docs/keras.md.
+    # The tests of keras2 run docs/keras.md, those of notebook docs/notebooks.md.
     frameworks = ROOT / "tests/frameworks"
     of_framework = [frameworks / page.stem, *frameworks.glob(f"{page.stem}[0-9]")]
-    return page.stem in ("tutorial", "llm_rules") or any(each.is_dir() for each in of_framework)
+    return page.stem in ("tutorial", "llm_rules", "notebooks") or any(each.is_dir() for each in of_framework)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ std::span<const Target> ConfigTargets();
 std::span<const Target> FormatTargets();
 std::span<const Target> NetTargets();
 std::span<const Target> ProfileTargets();
+std::span<const Target> ServeTargets();
 std::span<const Target> TrialTargets();
 
 // NULL if there is none of that name.

@@ -37,6 +37,7 @@ func NewHook(outDir string, options HookOptions) (*Hook, error) {
 	}
 	h := &Hook{newHandle("hook", made, raw.Smd_hook_free)}
 	if err := h.describeRun(); err != nil {
+		raw.Smd_hook_free(made)
 		return nil, err
 	}
 	// Freeing a hook may wait for the disk; a goroutine of its own keeps other cleanups

@@ -1,15 +1,4 @@
-// Draws the importance of a booster's features, and the depth of its trees.
-
-function drawBars(importance) {
-  const most = Math.max(...importance.values.map(Math.abs), Number.MIN_VALUE);
-  const bars = make('div', { class: 'bars' });
-  importance.features.forEach((feature, i) => {
-    const value = importance.values[i];
-    bars.append(make('span', {}, feature), make('div', { class: 'bar' },
-      make('i', { style: `width:${((Math.abs(value) / most) * 75).toFixed(2)}%`, 'aria-hidden': 'true' }), formatNumber(value)));
-  });
-  return bars;
-}
+// The importance of a booster's features, and the depth of its trees.
 
 function drawImportances() {
   const all = report.booster.importances;
@@ -17,7 +6,8 @@ function drawImportances() {
   const shown = make('div');
   const note = make('p', { class: 'note' });
   const show = (i) => {
-    shown.replaceChildren(drawBars(all[i]));
+    shown.replaceChildren();
+    drawBars(shown, { labels: all[i].features, values: all[i].values.map(toNumber) });
     const some = all[i].features.length < all[i].all ? `the ${all[i].features.length} most important of ` : '';
     note.textContent = `Step ${all[i].step}: ${some}${all[i].all} features that trees use.`;
   };
@@ -30,8 +20,12 @@ function drawImportances() {
 function drawTrees() {
   const { steps, depths, nodes } = report.booster.trees;
   if (!steps.length) return null;
-  const chart = (title, values) => lineChart({ title, lines: [{ label: title, colour: 0, dash: null, steps, values }], height: 160, canSwitch: false });
-  return make('div', { class: 'card' }, chart('Depth of the deepest tree', depths), chart('Nodes of the round’s trees', nodes));
+  const card = make('div', { class: 'card' });
+  const chart = (title, yTitle, values) => drawLineChart(card, { lines: [{ label: yTitle, colour: 0, dash: null, x: steps, y: values.map(toNumber) }] },
+    { title, yTitle, height: 174, canSwitch: false, group: STEPS });
+  chart('Depth of the deepest tree', 'depth', depths);
+  chart('Nodes of the round’s trees', 'nodes', nodes);
+  return card;
 }
 
 function drawBooster(place) {

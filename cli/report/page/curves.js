@@ -4,23 +4,31 @@
 function toLine(line, i = 0, lines = [line]) {
   const several = (get) => new Set(lines.map(get)).size > 1;
   const parts = [];
+  if (line.run) parts.push(line.run);
   if (several((each) => each.tensor)) parts.push(line.tensor);
-  if (several((each) => each.mode) || line.mode !== 'GLOBAL') parts.push(line.mode);
+  if (several((each) => each.mode) || (line.mode !== 'GLOBAL' && !line.run)) parts.push(line.mode);
   if (several((each) => each.worker)) parts.push(line.worker);
-  return { label: parts.join(' ') || line.tensor, colour: i, dash: DASHES[line.mode], steps: line.steps, values: line.values };
+  return { label: parts.join(' ') || line.tensor, colour: line.colour ?? i, dash: DASHES[line.mode], x: line.steps, y: line.values };
 }
 
 function drawCurves(place) {
   const grid = make('div', { class: 'grid' });
-  for (const chart of report.charts) {
-    grid.append(make('div', { class: 'card' },
-      lineChart({ title: chart.title, lines: chart.lines.map(toLine), marks: firstFindings() })));
-  }
-  place.append(grid);
+  const smoothing = make('div', { class: 'controls' });
+  place.append(smoothing, grid);
+  const marks = report.rules ? firstFindings() : [];
+  const charts = report.charts.map((chart) => {
+    const card = make('div', { class: 'card' });
+    grid.append(card);
+    const lines = chart.lines.map(toLine);
+    return drawLineChart(card, { lines, marks, hidden: chart.hidden_lines }, { title: chart.title, yTitle: chart.measure, group: STEPS });
+  });
+  smoothing.append(slider('Smoothing', 0.99, 0.01, (weight) => charts.forEach((chart) => chart.smooth(weight))),
+    make('span', { class: 'hint' }, 'Drag over a chart to zoom; double click shows all.'));
   const isOdd = (value) => value !== null && !Number.isFinite(value);
   const notes = [
-    report.rules.length ? 'Dotted lines mark the first finding of each rule, with its number above.' : '',
+    marks.length ? 'Dotted lines mark the first finding of each rule, with its number above.' : '',
     report.charts.some((chart) => chart.lines.some((line) => line.values.some(isOdd))) ? 'Crosses mark NaN and infinite values.' : '',
+    report.hidden_charts ? `${countText(report.hidden_charts, 'more chart')} are not shown.` : '',
   ].filter(Boolean);
   if (notes.length) place.append(make('p', { class: 'note' }, notes.join(' ')));
 }

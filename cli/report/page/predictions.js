@@ -1,4 +1,4 @@
-// Draws the quality of predictions.
+// The quality of predictions.
 
 function drawConfusion({ classes, counts }) {
   const head = make('tr', {}, make('td'), ...classes.map((each) => make('th', { scope: 'col' }, String(each))));
@@ -20,8 +20,7 @@ function drawConfusion({ classes, counts }) {
 // Creates a square with the axes `x` and `y`; `fill(svg, x, y)` draws into it.
 function squareChart(label, x, y, texts, fill) {
   const svg = makeSvg('svg', { class: 'square', viewBox: '0 0 360 330', role: 'img', 'aria-label': label });
-  drawAxes(svg, x, y, { left: 46, right: 346, top: 10, bottom: 286 }, { x: 4, y: 5 });
-  svg.append(makeSvg('text', { x: 196, y: 324, 'text-anchor': 'middle' }, texts.x), makeSvg('text', { x: 0, y: 8 }, texts.y));
+  drawAxes(svg, x, y, { left: 46, right: 346, top: 16, bottom: 286 }, { x: 4, y: 5 }, texts);
   fill(svg);
   return svg;
 }
@@ -33,7 +32,7 @@ function drawRoc(curves) {
     svg.append(makeSvg('line', { class: 'gridline', x1: x(0), y1: y(0), x2: x(1), y2: y(1) }));
     curves.forEach((curve, i) => svg.append(makeSvg('path', {
       class: `curve s${i % 8}`, 'stroke-dasharray': [null, '6 3', '1.5 3'][Math.floor(i / 8) % 3],
-      d: linePath({ steps: curve.x, values: curve.y }, x, y),
+      d: linePaths({ x: curve.x }, curve.y, curve.x.map((_, k) => k), x, y).path,
     })));
   });
   const legend = curves.map((curve, i) => make('span', {}, lineSample({ colour: i, dash: [null, '6 3', '1.5 3'][Math.floor(i / 8) % 3] }),

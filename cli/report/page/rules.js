@@ -1,24 +1,19 @@
-// Draws the steps of findings, and the curve of the culprit tensor.
+// The steps of findings, and the curve of the culprit tensor.
 
 function drawTimeline(place) {
   if (!report.rules.length) return;
-  const { first, last } = report.steps;
-  const share = (step) => (last > first ? (step - first) / (last - first) : 0.5) * 994;
-  const lanes = make('div', { class: 'lanes' });
-  report.rules.forEach((rule, number) => {
-    const isLook = rule.level === 'worth_a_look';
-    const what = isLook ? 'times worth a look' : 'findings';
-    const lane = makeSvg('svg', {
-      class: isLook ? 'lane look' : 'lane', viewBox: '0 0 1000 18', preserveAspectRatio: 'none', role: 'img',
-      'aria-label': `${rule.rule}: ${rule.count} ${what}, the first at step ${rule.steps[0]}, the last at step ${rule.steps[rule.steps.length - 1]}`,
-    });
-    for (const step of rule.steps) {
-      lane.append(makeSvg('rect', { x: share(step), y: 0, width: 6, height: 18 }, makeSvg('title', {}, `step ${step}`)));
-    }
-    lanes.append(make('a', { href: `#finding-${number + 1}`, class: isLook ? 'look' : null }, make('span', { class: 'badge' }, String(number + 1)), ` ${rule.rule}`), lane);
+  const card = make('div', { class: 'card' }, make('h3', {}, 'Steps with findings'));
+  place.append(card);
+  drawLanes(card, {
+    ...report.steps,
+    lanes: report.rules.map((rule, number) => {
+      const isLook = rule.level === 'worth_a_look';
+      return {
+        label: rule.rule, badge: String(number + 1), href: `#finding-${number + 1}`, isLook, count: rule.count, steps: rule.steps,
+        what: isLook ? 'times worth a look' : 'findings',
+      };
+    }),
   });
-  lanes.append(make('div', { class: 'ends' }, make('span', {}, `step ${first}`), make('span', {}, `step ${last}`)));
-  place.append(make('div', { class: 'card' }, make('h3', {}, 'Steps with findings'), lanes));
 }
 
 // Returns the saved curve of a tensor, or one of its statistics: the evaluated one, if the finding's
@@ -27,7 +22,7 @@ function curveOf(finding) {
   for (const chart of report.charts) {
     const lines = chart.lines.filter((line) => line.tensor === finding.tensor && line.worker === finding.worker);
     const isEvaluated = lines.some((line) => isClose(line.values[line.steps.indexOf(finding.step)], finding.value));
-    if (lines.length) return { what: finding.tensor, lines: lines.map(toLine), isEvaluated };
+    if (lines.length) return { what: finding.tensor, yTitle: '', lines: lines.map(toLine), isEvaluated };
   }
   const layers = report.statistics;
   const layer = layers.layers.find((each) => each.tensor === finding.tensor);
@@ -39,8 +34,10 @@ function curveOf(finding) {
   const evaluated = numbers.findIndex((values) => isClose(values[column], finding.value));
   const chosen = evaluated < 0 ? 0 : evaluated;
   if (!numbers[chosen].some((value) => value !== null)) return null;
-  const line = { label: nameOfStatistic(layers.statistics[chosen]), colour: 0, dash: null, steps: layers.steps, values: numbers[chosen] };
-  return { what: `${finding.tensor}: ${nameOfStatistic(layers.statistics[chosen])}`, lines: [line], isEvaluated: evaluated >= 0 };
+  const name = nameOfStatistic(layers.statistics[chosen]);
+  const saved = layers.steps.map((_, i) => i).filter((i) => numbers[chosen][i] !== null);
+  const line = { label: name, colour: 0, dash: null, x: saved.map((i) => layers.steps[i]), y: saved.map((i) => numbers[chosen][i]) };
+  return { what: `${finding.tensor}: ${name}`, yTitle: name, lines: [line], isEvaluated: evaluated >= 0 };
 }
 function isClose(a, b) {
   return Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= 0.002 * Math.abs(b);
@@ -51,7 +48,7 @@ function checkOf(rule) {
   const [first] = rule.findings;
   if (!Number.isFinite(first.value) || !Number.isFinite(first.limit)) return null;
   const same = rule.findings.filter((each) => ['tensor', 'worker', 'check', 'limit'].every((key) => each[key] === first[key]));
-  const line = { label: 'value', colour: 1, dash: null, steps: same.map((each) => each.step), values: same.map((each) => each.value) };
+  const line = { label: 'value', colour: 1, dash: null, x: same.map((each) => each.step), y: same.map((each) => each.value) };
   return { title: `${rule.rule}${first.check ? `, ${first.check}` : ''}: ${first.measure || 'value'} at each finding`, lines: [line], limit: first.limit };
 }
 
@@ -60,10 +57,9 @@ function drawCulpritCurve(place) {
   const finding = rule.findings[0];
   const curve = finding.tensor ? curveOf(finding) : null;
   const check = curve && curve.isEvaluated ? null : checkOf(rule);
-  const marks = [{ step: finding.step, label: '' }];
-  if (check) place.append(lineChart({ ...check, height: curve ? 150 : 190, canSwitch: false }));
+  const options = { canSwitch: false, group: STEPS, sharesZoom: false };
+  if (check) drawLineChart(place, check, { ...options, title: check.title, height: curve ? 164 : 204 });
   if (!curve) return;
-  place.append(lineChart({
-    title: curve.what, lines: curve.lines, marks, limit: curve.isEvaluated ? finding.limit : null, height: check ? 150 : 190, canSwitch: false,
-  }));
+  drawLineChart(place, { lines: curve.lines, marks: [{ x: finding.step, label: '' }], limit: curve.isEvaluated ? finding.limit : null },
+    { ...options, title: curve.what, height: check ? 164 : 204 });
 }

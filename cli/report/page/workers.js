@@ -1,4 +1,4 @@
-// Draws what each worker recorded, and how much the workers differ.
+// What each worker recorded, and how much the workers differ.
 
 function workersTable() {
   const loss = report.charts.find((chart) => chart.is_loss);
@@ -25,16 +25,17 @@ function drawSpread() {
   const { layers, steps } = report.statistics;
   const shared = layers.filter((layer) => layer.numbers.filter((each) => each.length).length > 1);
   if (!shared.length) return null;
-  const groups = groupsOf(shared);
-  const map = heatMap('Heat map of differences between workers over the steps', columnsOfSteps(), 'equal');
-  const fill = (group) => map.fill(groups[group].layers.map((layer) => ({
+  const all = groupsOf(shared);
+  const rowsOf = (group) => all[group].layers.map((layer) => ({
     label: layer.tensor, values: steps.map((_, column) => spreadOf(layer, 0, column)), marks: layer.found,
-  })));
-  const first = Math.max(groups.findIndex((group) => group.key === 'weights'), 0);
-  fill(first);
+  }));
+  const first = Math.max(all.findIndex((group) => group.key === 'weights'), 0);
+  const place = make('div');
+  const data = (group) => ({ ...stepsOfLayers(), rows: rowsOf(group) });
+  const map = drawHeatMap(place, data(first), { label: 'Heat map of differences between workers over the steps', zeroText: 'equal', group: STEPS });
   return make('div', { class: 'card long' }, make('h3', {}, `Difference between workers: ${nameOfStatistic(report.statistics.statistics[0])}`),
     make('p', { class: 'note' }, '(Largest minus smallest) divided by the mean size. Weights of replicas should be equal.'),
-    groups.length > 1 ? make('div', { class: 'controls' }, chooser('Tensors', groups.map((group) => group.name), fill, first)) : null, map);
+    all.length > 1 ? make('div', { class: 'controls' }, chooser('Tensors', all.map((group) => group.name), (group) => map.update(data(group)), first)) : null, place);
 }
 
 // One chart for each worker, on one scale.
@@ -46,14 +47,9 @@ function drawCharts() {
   const charts = make('div', { class: 'multiples' });
   function update() {
     const layer = layers[state.layer];
-    const all = workers.flatMap((_, worker) => numbersOf(layer, worker, state.statistic)).map((value) => (value === null ? NaN : Math.abs(value)));
-    const scale = makeScale(all, 48, 6, { isLog: true });
-    charts.replaceChildren(...workers.map((name, worker) => {
-      const chart = drawMultiple(layer, worker, state.statistic, scale);
-      chart.querySelector('figcaption').textContent = name;
-      chart.setAttribute('aria-label', `${name}, ${chart.getAttribute('aria-label')}`);
-      return chart;
-    }));
+    const scale = sparklineScale(workers.flatMap((_, worker) => numbersOf(layer, worker, state.statistic)));
+    charts.replaceChildren();
+    workers.forEach((name, worker) => drawMultiple(charts, layer, worker, state.statistic, scale, name));
   }
   const set = (name) => (value) => {
     state[name] = value;

@@ -11,6 +11,7 @@ from smdebug.core.modes import ModeKeys as modes
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import SaveConfig, SaveConfigMode
 from smdebug.core.tensor import StepState, Tensor
+from smdebug.notebook.watching import watch
 from smdebug.tables import Scan, scan
 from smdebug.trials import LocalTrial, S3Trial, Trial, create_trial
 
@@ -34,4 +35,5 @@ __all__ = [
     "doctor",
     "modes",
     "scan",
+    "watch",
 ]

@@ -62,6 +62,11 @@ class Cause:
         first = self.evidence[0].first
         return f"{self.title} ({self.confidence:.0%}): {first}"
 
+    def _repr_html_(self) -> str:
+        from smdebug.notebook.cards import cause_card
+
+        return cause_card(self)
+
 
 def diagnosis(handle: Any) -> List[Cause]:
     """The likely causes of what the rule set with this handle has found."""

@@ -100,6 +100,11 @@ class Finding:
         look = "worth a look: " if self.level is Level.WORTH_A_LOOK else ""
         return f"{look}{self.rule} at step {self.step}: {self.message}"
 
+    def _repr_html_(self) -> str:
+        from smdebug.notebook.cards import finding_card
+
+        return finding_card(self)
+
 
 @dataclass(frozen=True)
 class RuleResult:
@@ -130,6 +135,11 @@ class RuleResult:
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
+
+    def _repr_html_(self) -> str:
+        from smdebug.notebook.cards import result_card
+
+        return result_card(self)
 
 
 def action_of(action: Union[Action, str]) -> Action:

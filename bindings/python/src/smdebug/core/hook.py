@@ -298,6 +298,11 @@ class Hook(Attachable, HookCollections, HookMetadata, LateTensors):
             f"mode={self.mode.name}>"
         )
 
+    def _repr_html_(self) -> str:
+        from smdebug.notebook.cards import hook_card
+
+        return hook_card(self)
+
     # ---- steps ------------------------------------------------------------------
 
     @property

@@ -37,6 +37,7 @@ from smdebug.exceptions import (
     ShapeUnavailableForStep,
     TensorUnavailableForStep,
 )
+from smdebug.notebook.displays import TensorDisplay
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +64,7 @@ class OwningTrial(Protocol):
     def _tensor_handle(self, name: str) -> TensorHandle: ...
 
 
-class Tensor:
+class Tensor(TensorDisplay):
     """A tensor by its name; `Trial.tensor` makes it.
 
     Where a method takes a step and a mode, the step is that mode's own number; without

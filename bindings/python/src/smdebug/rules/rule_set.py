@@ -287,6 +287,11 @@ class RuleSet:
         self._last = -1
         self._left = deque()
 
+    def _repr_html_(self) -> str:
+        from smdebug.notebook.cards import rule_set_card
+
+        return rule_set_card(self)
+
     def __reduce__(self) -> Tuple[Any, ...]:
         """Pickles the rules, without the trial and the results.
 

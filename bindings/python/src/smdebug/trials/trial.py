@@ -38,6 +38,7 @@ from smdebug.exceptions import (
     SMDebugValueError,
     TensorUnavailable,
 )
+from smdebug.notebook.displays import TrialDisplay
 from smdebug.tables.scan import Scan, scan
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ RangeSteps = Optional[Tuple[Optional[int], Optional[int]]]
 _SLICE_MS = 200
 
 
-class Trial(ABC):
+class Trial(TrialDisplay, ABC):
     """The tensors and steps recorded at one path; `create_trial` opens it.
 
     Each query first reads what was recorded since the last query, unless refreshing is off (see

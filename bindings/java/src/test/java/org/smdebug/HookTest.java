@@ -61,7 +61,7 @@ class HookTest {
             hook -> {
               hook.setMetadata("rate", "0.1");
               hook.setMetadata("note", EMOJI);
-              assertThrows(SmdebugException.class, () -> hook.setMetadata("", "x"));
+              assertThrows(IllegalArgumentException.class, () -> hook.setMetadata("", "x"));
               hook.save("loss", 1.0);
             })) {
       assertEquals("0.1", trial.metadata().get("rate"));

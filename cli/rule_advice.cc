@@ -1,0 +1,127 @@
+#include "rule_advice.h"
+
+#include <algorithm>
+#include <array>
+
+namespace smdebug::cli {
+namespace {
+
+struct Advice {
+  std::string_view rule;
+  std::string_view text;
+};
+
+constexpr std::array<Advice, 42> kAdvice = {{
+    {"VanishingGradient",
+     "Normalise between layers, add connections around them, or use ReLU and an "
+     "initialisation that suits it. In findings of the check 'unused', the parameter "
+     "takes no part in the loss: pass its output on, or freeze it."},
+    {"ExplodingTensor",
+     "Lower the learning rate or clip gradients. If the elements are NaN at once, "
+     "look for a logarithm or a division of 0."},
+    {"PoorWeightInitialization",
+     "Initialise by fan-in: He for ReLU, Glorot for tanh. The check and the message "
+     "name which of the three failed."},
+    {"SaturatedActivation",
+     "Use smaller initial weights, or normalise the inputs. A normalisation before the "
+     "activation keeps its inputs in range."},
+    {"DeadRelu", "Lower the learning rate, and check the biases. Leaky units do not die."},
+    {"WeightUpdateRatio",
+     "Change the learning rate. If only one layer is affected, its scale is wrong."},
+    {"AllZero",
+     "If it is a weight, initialise it randomly. If it is an input, check the data "
+     "loader."},
+    {"TensorVariance",
+     "Too small: equal units stay equal, so initialise them randomly. Too large: "
+     "lower the learning rate."},
+    {"UnchangedTensor",
+     "Check whether the loader repeats one batch, or nothing is learned. If you "
+     "train with all data in every step, omit the rule."},
+    {"LossNotDecreasing",
+     "Check the learning rate and the labels. Check that the optimiser has the "
+     "model's parameters."},
+    {"Overfit", "Stop earlier, or train with more data. If there is no more, regularise more."},
+    {"Overtraining",
+     "Stop, and keep the weights of the best step. To continue, lower the learning rate."},
+    {"SimilarAcrossRuns",
+     "Check what computed that tensor. Seeds, the order of data and sums in another "
+     "order make runs differ."},
+    {"StalledTrainingRule",
+     "Check the data loader. Then check the other workers: one that waits stops all."},
+    {"ClassImbalance",
+     "Weight classes in the loss, or sample them evenly. Then compare the metrics of "
+     "each class."},
+    {"Confusion", "Inspect samples of both classes. Check their labels."},
+    {"CheckInputImages",
+     "Subtract the mean of each channel. Then divide by its standard deviation."},
+    {"NLPSequenceRatio",
+     "Sort or bucket sequences by length, so that batches need less padding. Cut the "
+     "longest ones."},
+    {"FeatureImportanceOverweight",
+     "Check whether labels leak into features. Train without those features and "
+     "compare."},
+    {"TreeDepth", "Limit max_depth. Deep trees repeat single samples."},
+    {"FirstNonFinite",
+     "Check what computes that tensor: the others follow from it. A norm that grew "
+     "before points to values that are too large."},
+    {"WorkerDivergence",
+     "Average the gradients over all workers. Use the same seed for weights on each "
+     "of them."},
+    {"UpdateNotApplied",
+     "Pass all parameters to the optimiser, call zero_grad, and look for detach and "
+     "requires_grad. If updates are rounded away, raise the learning rate or keep "
+     "the weights in 32 bits."},
+    {"LossInput",
+     "Remove the softmax or the activation after the last layer. If it must stay, use "
+     "a loss that takes probabilities."},
+    {"RepeatedBatch", "Check the order of the data after a restart. Then check the loader."},
+    {"SharedShard",
+     "Give the sampler the rank and the number of processes. If workers share "
+     "batches by design, set the parameter group."},
+    {"TiedWeightsBroken",
+     "Tie the weights after the model is copied, moved or wrapped. Check that the "
+     "optimiser has them once."},
+    {"LowPrecisionUpdateLost",
+     "Keep a copy of the weights in float32. If memory does not suffice, round updates "
+     "at random."},
+    {"DeadExpert",
+     "Add or strengthen the loss that balances experts. Check the initialisation of "
+     "the router."},
+    {"StepRecompute",
+     "Repeat the step on other hardware. Operations that are not deterministic "
+     "differ too: for them, set tolerance."},
+    {"LossSpike",
+     "Check the batch and the learning rate. Check the findings of other rules some "
+     "steps before."},
+    {"GradNormSpike", "Clip gradients. Check the batch and the named layer."},
+    {"GradBlowup", "Check the named layer. Repeat the step on other hardware."},
+    {"UpdateRMS", "Clip the update. If that does not suffice, lower beta2 or the learning rate."},
+    {"AttentionLogitGrowth",
+     "Normalise queries and keys. If the model must not change, clip their weights."},
+    {"AttentionEntropyCollapse",
+     "Normalise queries and keys. If the model must not change, lower the learning rate."},
+    {"RouterImbalance", "Add the loss that balances experts. If there is one, strengthen it."},
+    {"GradientNotReset",
+     "Call zero_grad before each backward pass. With accumulation, call it after the "
+     "last one."},
+    {"Fp8Range",
+     "Check how the scale is updated and saved. Shorten the history that it is taken "
+     "from."},
+    {"AdamEpsDominates",
+     "Lower epsilon. If it is small already, look for a factor that makes gradients "
+     "too small, such as unscaling twice."},
+    {"SecondMomentStale",
+     "Lower beta2 or the learning rate, or clip updates. If the check is 'lost', "
+     "restore the whole state of the optimiser with the weights."},
+    {"OutputLogitDrift", "Add a z-loss. If there is one, check its sign."},
+}};
+
+}  // namespace
+
+std::string_view AdviceFor(std::string_view rule) {
+  const auto found = std::find_if(kAdvice.begin(), kAdvice.end(),
+                                  [rule](const Advice &each) { return each.rule == rule; });
+  return found == kAdvice.end() ? "" : found->text;
+}
+
+}  // namespace smdebug::cli

@@ -1,0 +1,60 @@
+#include "serve/alerts.h"
+
+#include "json_writer.h"
+#include "output.h"
+#include "serve/judge.h"
+#include "text.h"
+
+namespace smdebug::cli::serve {
+namespace {
+
+constexpr size_t kMostWaiting = 1000;
+constexpr size_t kMostKnown = 200'000;
+
+std::string KeyOf(const std::string &path, const Finding &finding) {
+  JsonWriter json;
+  json.BeginArray().Text(path).Text(finding.rule).Text(finding.check).Text(finding.tensor);
+  return json.Text(finding.worker).EndArray().Take();
+}
+
+}  // namespace
+
+Alerts::Alerts(const std::vector<std::string> &targets) {
+  for (const std::string &target : targets) {
+    targets_.push_back(IsWebTarget(target) ? MakeWebTarget(target) : MakeCommandTarget(target));
+  }
+  if (!targets_.empty()) queue_ = std::make_unique<WorkQueue>(1, kMostWaiting);
+}
+
+void Alerts::Send(const std::string &run, const std::string &path, const Finding &finding) {
+  if (targets_.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (sent_.size() >= kMostKnown || !sent_.insert(KeyOf(path, finding)).second) return;
+  }
+  JsonWriter json;
+  json.BeginObject().Key("run").Text(run).Key("path").Text(path).Key("finding");
+  ToJson(finding, &json);
+  AlertTarget::Alert alert{run, path, finding, json.EndObject().Take()};
+  const bool is_added = queue_->Add([this, alert = std::move(alert)] { Deliver(alert); });
+  if (!is_added) {
+    Complain("warning: " + Printable(run) + ": --on-finding was not run: " +
+             std::to_string(kMostWaiting) + " findings wait for it already");
+  }
+}
+
+void Alerts::Deliver(const AlertTarget::Alert &alert) {
+  for (const auto &target : targets_) {
+    std::string why;
+    try {
+      why = target->Send(alert);
+    } catch (const std::exception &error) {
+      why = error.what();
+    }
+    if (!why.empty()) {
+      Complain("warning: " + Printable(alert.run) + ": --on-finding failed: " + Printable(why));
+    }
+  }
+}
+
+}  // namespace smdebug::cli::serve

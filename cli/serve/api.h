@@ -1,0 +1,44 @@
+// Answers requests for data.
+#pragma once
+
+#include <functional>
+
+#include "serve/request.h"
+#include "serve/runs.h"
+
+namespace smdebug::cli::serve {
+
+// What the answers are made of.
+struct ApiContext {
+  Runs &runs;
+  std::function<size_t()> clients;  // the number of clients that watch
+};
+
+// Returns the function that makes the response for a path of the API; NULL if there is none.  It
+// may read from disk or network, and fails by throwing BadRequest or smdebug::Error.
+using ApiFunction = Response (*)(const ApiContext &, const Request &);
+ApiFunction FindApi(const std::string &path);
+
+// /api/runs?regex=&sort=&order=&first=&count=: the list, and asks for summaries of its rows.
+Response AnswerRuns(const ApiContext &context, const Request &request);
+// /findings.json: what rules have found so far, by run.
+Response AnswerFindings(const ApiContext &context, const Request &request);
+// /metrics: for Prometheus.
+Response AnswerMetrics(const ApiContext &context, const Request &request);
+// /api/run?id=: steps, workers, curves, groups of layers, findings.
+Response AnswerRun(const ApiContext &context, const Request &request);
+// /api/series?id=&tensor=&worker=&measure=&first=&end=&pixels=&smooth=: the lines of a chart.
+Response AnswerSeries(const ApiContext &context, const Request &request);
+// /api/times?id=&tensor=&pixels=: when steps were recorded.
+Response AnswerTimes(const ApiContext &context, const Request &request);
+// /api/configuration?id=: names and values.
+Response AnswerConfiguration(const ApiContext &context, const Request &request);
+// /api/heat?id=&group=&text=&measure=&worker=&first=&end=&columns=&from=&count=: layers over steps.
+Response AnswerHeat(const ApiContext &context, const Request &request);
+// /api/cell?id=&tensor=&step=&worker=: the histogram and the values of a tensor at a step.
+Response AnswerCell(const ApiContext &context, const Request &request);
+
+// Returns the run that the parameter "id" names, refreshed.  Fails as Runs::Open().
+std::shared_ptr<OpenRun> RunOf(const ApiContext &context, const Request &request);
+
+}  // namespace smdebug::cli::serve

@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "diagnosis_text.h"
+#include "elements.h"
+#include "serve/api.h"
+#include "text.h"
+
+namespace smdebug::cli::serve {
+namespace {
+
+constexpr size_t kMostCurves = 400;
+constexpr int64_t kMostPixels = 4000;
+constexpr size_t kMostElements = 24;  // of a hyper-parameter
+constexpr size_t kMostRegexes = 100;
+constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+
+void CurvesToJson(const Inventory &tensors, JsonWriter *json) {
+  size_t count = 0;
+  json->BeginArray();
+  for (const bool losses : {true, false}) {
+    for (const NamedTensor &tensor : tensors) {
+      if (tensor.kind != TensorKind::kCurve || IsLoss(tensor) != losses) continue;
+      if (++count > kMostCurves) continue;
+      json->BeginObject().Key("tensor").Text(tensor.name).Key("is_loss").Bool(losses);
+      json->Key("collections").Texts(tensor.collections).EndObject();
+    }
+  }
+  json->EndArray();
+}
+
+// Writes each collection with layers, and their number.
+void GroupsToJson(const Inventory &tensors, JsonWriter *json) {
+  std::map<std::string, int64_t> groups;
+  for (const NamedTensor &tensor : tensors) {
+    if (tensor.kind != TensorKind::kLayer) continue;
+    for (const std::string &name : tensor.collections) ++groups[name];
+    if (tensor.collections.empty()) ++groups[""];
+  }
+  json->BeginArray();
+  for (const auto &[name, count] : groups) {
+    json->BeginObject().Key("name").Text(name).Key("tensors").Whole(count).EndObject();
+  }
+  json->EndArray();
+}
+
+void ResultsToJson(const Judge::State &state, JsonWriter *json) {
+  json->Key("evaluated").Whole(state.evaluated_to);
+  json->Key("count").Whole(static_cast<int64_t>(state.findings)).Key("findings").BeginArray();
+  for (const Finding &finding : state.first) ToJson(finding, json);
+  cli::ToJson(state.causes, &json->EndArray().Key("causes"));
+  json->Key("rules").BeginArray();
+  for (const RuleResult &result : state.results) {
+    json->BeginObject().Key("rule").Text(result.rule).Key("status").Text(Name(result.status));
+    json->Key("findings").Whole(result.finding_count);
+    json->Key("message").Text(result.message).EndObject();
+  }
+  json->EndArray();
+}
+
+// Splits points by the modes of their steps.
+std::map<Mode, Points> ByMode(const Points &points) {
+  std::map<Mode, Points> lines;
+  for (size_t i = 0; i < points.steps.size(); ++i) {
+    Points &line = lines[points.modes[i]];
+    line.steps.push_back(points.steps[i]);
+    line.values.push_back(points.values[i]);
+  }
+  return lines;
+}
+
+// Writes the values of a smooth line at some of its steps.
+void SmoothToJson(const Points &smooth, const std::vector<int64_t> &steps, JsonWriter *json) {
+  json->BeginArray();
+  size_t i = 0;
+  for (const int64_t step : steps) {
+    while (smooth.steps[i] != step) ++i;
+    NumberToJson(smooth.values[i], json);
+  }
+  json->EndArray();
+}
+
+using Configuration = std::map<std::string, std::string>;
+
+void AddSaveConfig(const std::string &prefix, const SaveConfig &config, Configuration *out) {
+  for (const Mode mode : {Mode::kTrain, Mode::kEval, Mode::kPredict, Mode::kGlobal}) {
+    if (!config.IsSet(mode)) continue;
+    const SaveConfig::Settings settings = config.SettingsOf(mode);
+    const std::string name = prefix + "." + ModeName(mode);
+    (*out)[name + ".interval"] = std::to_string(settings.every);
+    if (settings.first != 0) (*out)[name + ".start"] = std::to_string(settings.first);
+    if (settings.end >= 0) (*out)[name + ".end"] = std::to_string(settings.end);
+  }
+}
+
+void AddCollection(const Trial &trial, const std::string &name, Configuration *out) {
+  const Collection collection = trial.Collection(name);
+  const std::string prefix = "collection " + name;
+  std::vector<std::string> regexes = collection.Regexes();
+  if (regexes.size() > kMostRegexes) regexes.resize(kMostRegexes);
+  if (!regexes.empty()) (*out)[prefix + ".regex"] = Join(regexes, ", ");
+  if (const auto save = collection.OwnSaveConfig()) AddSaveConfig(prefix, *save, out);
+  if (const auto reduction = collection.OwnReductionConfig()) {
+    (*out)[prefix + ".reductions"] = Join(reduction->Reductions(), ", ");
+  }
+}
+
+void AddHyperparameter(const Trial &trial, const std::string &name, Configuration *out) {
+  const Tensor tensor = trial.Tensor(name);
+  const std::vector<int64_t> steps = tensor.Steps();
+  if (steps.empty()) return;
+  const Value value = tensor.Value(steps.front());
+  const ElementReader reader(value);
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < std::min(reader.Size(), kMostElements); ++i)
+    texts.push_back(reader.Text(i));
+  (*out)["hyperparameter " + name.substr(name.rfind('/') + 1)] = Join(texts, ", ");
+}
+
+template <class Read>
+void IfReadable(const Read &read) {
+  try {
+    read();
+  } catch (const Error &error) {
+    if (!Damage::IsOfTrial(error)) throw;
+  }
+}
+
+Configuration ReadConfiguration(OpenRun &run) {
+  Configuration out;
+  const Trial &trial = run.GetTrial();
+  out["workers"] = std::to_string(trial.Workers().size());
+  IfReadable([&] {
+    for (const auto &[name, value] : trial.Metadata()) out[name] = value;
+  });
+  for (const std::string &name : trial.Collections()) {
+    IfReadable([&] { AddCollection(trial, name, &out); });
+  }
+  for (const NamedTensor &tensor : *run.Tensors()) {
+    const auto &own = tensor.collections;
+    const bool is_one = std::find(own.begin(), own.end(), "hyperparameters") != own.end();
+    if (is_one) IfReadable([&] { AddHyperparameter(trial, tensor.name, &out); });
+  }
+  return out;
+}
+
+}  // namespace
+
+Response AnswerRun(const ApiContext &context, const Request &request) {
+  const std::shared_ptr<const Run> known = context.runs.Find(request.Text("id"));
+  const std::shared_ptr<OpenRun> run = RunOf(context, request);
+  context.runs.Want({run->Id()});
+  const std::shared_ptr<const StepTable> steps = run->Steps();
+  const Judge::State state = run->GetJudge().Now();
+  const std::shared_ptr<const Inventory> tensors = run->Tensors();
+  JsonWriter json;
+  json.BeginObject().Key("id").Text(run->Id()).Key("name").Text(run->Name());
+  json.Key("path").Text(known->row.path);
+  json.Key("state").Text(steps->has_ended ? "finished" : known->row.state);
+  json.Key("steps").Whole(static_cast<int64_t>(steps->steps.size()));
+  json.Key("first").Whole(steps->steps.empty() ? 0 : steps->steps.front());
+  json.Key("last").Whole(steps->Last()).Key("ended").Bool(steps->has_ended);
+  json.Key("modes").BeginObject();
+  std::map<Mode, int64_t> modes;
+  for (const Mode mode : steps->modes) ++modes[mode];
+  for (const auto &[mode, count] : modes) json.Key(ModeName(mode)).Whole(count);
+  json.EndObject().Key("workers").Texts(run->GetTrial().Workers());
+  json.Key("tensors").Whole(static_cast<int64_t>(tensors->size()));
+  CurvesToJson(*tensors, &json.Key("curves"));
+  GroupsToJson(*tensors, &json.Key("groups"));
+  ResultsToJson(state, &json);
+  const auto sent = static_cast<int64_t>(state.first.size());
+  json.Key("cursor").Text(run->Id() + ":" + std::to_string(steps->Last()) + ":" +
+                          std::to_string(sent));
+  return JsonResponse(json.EndObject().Take());
+}
+
+Response AnswerSeries(const ApiContext &context, const Request &request) {
+  const std::shared_ptr<OpenRun> run = RunOf(context, request);
+  const CurveKey key{request.Text("tensor"), request.Text("worker"),
+                     request.query.count("measure") > 0 ? request.Text("measure") : "mean"};
+  const int64_t first = request.Whole("first", 0, 0, kAll - 1);
+  const int64_t last = run->Steps()->Last();
+  const int64_t end = request.Whole("end", last + 1, 0, kAll);
+  const int64_t pixels = request.Whole("pixels", 800, 1, kMostPixels);
+  const double weight = request.Number("smooth", 0, 0, 0.9999);
+  JsonWriter json;
+  json.BeginObject().Key("tensor").Text(key.tensor).Key("worker").Text(key.worker);
+  json.Key("last").Whole(last).Key("lines").BeginArray();
+  // A smooth line depends on the points before it.
+  const Points all = run->Read(key, weight > 0 ? 0 : first, end);
+  for (auto &[mode, points] : ByMode(all)) {
+    json.BeginObject().Key("mode").Text(ModeName(mode));
+    const Curve whole{points.steps, points.values, 0};
+    json.Key("count").Whole(static_cast<int64_t>(points.steps.size()));
+    const Points thin = Thin(Cut(whole, first, end), first, end, pixels);
+    ToJson(thin, &json.Key("points"));
+    if (weight > 0) {
+      Smooth(weight, &points);
+      SmoothToJson(points, thin.steps, &json.Key("smooth"));
+    }
+    json.EndObject();
+  }
+  return JsonResponse(json.EndArray().EndObject().Take());
+}
+
+Response AnswerTimes(const ApiContext &context, const Request &request) {
+  const std::shared_ptr<const Run> run = context.runs.Find(request.Text("id"));
+  const int64_t pixels = request.Whole("pixels", 800, 1, kMostPixels);
+  const StepTimes times =
+      ReadTimes(run->row.path, request.Text("tensor"), request.Whole("first", 0, 0, kAll - 1),
+                context.runs.GetSettings());
+  // Times between these are close to those on the straight lines.
+  const size_t every = std::max<size_t>(1, times.size() / static_cast<size_t>(pixels));
+  JsonWriter json;
+  json.BeginObject().Key("steps").BeginArray();
+  std::vector<double> seconds;
+  size_t i = 0;
+  for (const auto &[step, time] : times) {
+    if (i++ % every != 0 && i != times.size()) continue;
+    json.Whole(step);
+    seconds.push_back(time);
+  }
+  json.EndArray().Key("seconds").BeginArray();
+  for (const double time : seconds) json.Number(time);
+  return JsonResponse(json.EndArray().EndObject().Take());
+}
+
+Response AnswerConfiguration(const ApiContext &context, const Request &request) {
+  JsonWriter json;
+  json.BeginObject();
+  for (const auto &[name, value] : ReadConfiguration(*RunOf(context, request))) {
+    json.Key(name).Text(value);
+  }
+  return JsonResponse(json.EndObject().Take());
+}
+
+}  // namespace smdebug::cli::serve

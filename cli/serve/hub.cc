@@ -1,0 +1,234 @@
+#include "serve/hub.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "diagnosis_text.h"
+
+namespace smdebug::cli::serve {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{25};
+constexpr std::chrono::milliseconds kBetweenEvents{100};
+constexpr std::chrono::milliseconds kBetweenLists{1000};
+constexpr std::chrono::seconds kHeartbeat{15};
+constexpr std::chrono::seconds kBetweenRemoteLooks{2};
+constexpr std::chrono::seconds kBetweenWants{5};
+constexpr std::chrono::seconds kUntilRetry{5};
+constexpr size_t kMostSeries = 64;
+constexpr size_t kMostPoints = 500;  // of a series in an event; more are read again
+constexpr size_t kMostName = 64;
+
+std::vector<std::string> Fields(const std::string &text) {
+  std::vector<std::string> fields;
+  size_t begin = 0;
+  while (fields.size() < 3) {
+    const size_t tab = text.find('\t', begin);
+    if (tab == std::string::npos) return {};
+    fields.push_back(text.substr(begin, tab - begin));
+    begin = tab + 1;
+  }
+  fields.push_back(text.substr(begin));
+  return fields;
+}
+
+}  // namespace
+
+Hub::Hub(Runs &runs) : runs_(runs), thread_([this] { Run(); }) {}
+
+Hub::~Hub() {
+  End();
+  thread_.join();
+}
+
+void Hub::End() {
+  const std::lock_guard lock(mutex_);
+  ends_ = true;
+  for (const auto &client : clients_) client->stream->End();
+  has_news_.notify_all();
+}
+
+Hub::Client Hub::MakeClient(const Request &request) {
+  Client client;
+  client.runs = request.Texts("run");
+  if (client.runs.size() > Cursor::kMostRuns) throw BadRequest(400, "At most 16 runs.");
+  for (const std::string &text : request.Texts("s")) {
+    const std::vector<std::string> fields = Fields(text);
+    int64_t run = 0;
+    const bool is_valid = fields.size() == 4 && ParseWhole(fields[0], &run) && run >= 0 &&
+                          static_cast<size_t>(run) < client.runs.size();
+    if (!is_valid) throw BadRequest(400, "s must be run, worker, measure and tensor, with tabs.");
+    client.series.push_back({static_cast<size_t>(run), {fields[3], fields[1], fields[2]}});
+  }
+  if (client.series.size() > kMostSeries) throw BadRequest(400, "At most 64 series.");
+  client.wants_list = request.Text("list") == "1";
+  client.name = request.Text("client").substr(0, kMostName);
+  const std::string from =
+      request.last_event_id.empty() ? request.Text("from") : request.last_event_id;
+  const std::optional<Cursor> cursor = Cursor::Parse(from);
+  if (!cursor) throw BadRequest(400, "The cursor is malformed.");
+  client.cursor = *cursor;
+  return client;
+}
+
+std::shared_ptr<EventStream> Hub::Add(const Request &request) {
+  auto client = std::make_shared<Client>(MakeClient(request));
+  for (const std::string &id : client->runs) static_cast<void>(runs_.Find(id));
+  client->stream = std::make_shared<EventStream>(request);
+  const std::lock_guard lock(mutex_);
+  if (ends_) throw BadRequest(503, "The server stops.");
+  for (const auto &each : clients_) {
+    if (!client->name.empty() && each->name == client->name) each->stream->End();
+  }
+  std::erase_if(clients_, [&](const auto &each) {
+    return each->stream->HasGone() || (!client->name.empty() && each->name == client->name);
+  });
+  if (clients_.size() >= kMostClients) {
+    throw BadRequest(503, "Too many clients watch already; close one of them.");
+  }
+  client->stream->Offer("retry: 1000\n: smdebug\n\n");
+  std::shared_ptr<EventStream> stream = client->stream;
+  clients_.push_back(std::move(client));
+  has_news_.notify_all();
+  return stream;
+}
+
+size_t Hub::Clients() const {
+  const std::lock_guard lock(mutex_);
+  return clients_.size();
+}
+
+void Hub::Run() {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      if (clients_.empty()) {
+        watched_.clear();
+        has_news_.wait(lock, [this] { return ends_ || !clients_.empty(); });
+      } else {
+        has_news_.wait_for(lock, kTick, [this] { return ends_; });
+      }
+      if (ends_) return;
+    }
+    Tick();
+  }
+}
+
+void Hub::Tick() {
+  std::vector<std::shared_ptr<Client>> clients;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(clients_, [](const auto &each) { return each->stream->HasGone(); });
+    clients = clients_;
+  }
+  std::set<std::string> ids;
+  for (const auto &client : clients) ids.insert(client->runs.begin(), client->runs.end());
+  std::erase_if(watched_, [&](const auto &each) { return ids.count(each.first) == 0; });
+  for (const std::string &id : ids) Refresh(id);
+  const Clock::time_point now = Clock::now();
+  if (now - wanted_at_ > kBetweenWants && !ids.empty()) {
+    runs_.Want({ids.begin(), ids.end()});
+    wanted_at_ = now;
+  }
+  for (const auto &client : clients) Serve(client.get(), now);
+}
+
+void Hub::Refresh(const std::string &id) {
+  const auto failed = failed_.find(id);
+  if (failed != failed_.end() && Clock::now() - failed->second < kUntilRetry) return;
+  try {
+    auto &run = watched_[id];
+    if (!run) run = runs_.Open(id);
+    run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : std::chrono::milliseconds(0));
+  } catch (const std::exception &) {
+    // The page's own requests say why.
+    watched_.erase(id);
+    failed_[id] = Clock::now();
+  }
+}
+
+void Hub::Serve(Client *client, Clock::time_point now) {
+  if (!client->stream->IsWaiting() || now - client->sent_at < kBetweenEvents) return;
+  const std::string event = NextEvent(client, now);
+  if (event.empty() && now - client->sent_at < kHeartbeat) return;
+  client->sent_at = now;
+  client->stream->Offer(event.empty() ? ": alive\n\n" : event);
+}
+
+std::string Hub::NextEvent(Client *client, Clock::time_point now) {
+  JsonWriter json;
+  json.BeginObject().Key("runs").BeginArray();
+  bool has_news = false;
+  for (size_t i = 0; i < client->runs.size(); ++i) has_news = AddRun(client, i, &json) || has_news;
+  json.EndArray();
+  const auto version = static_cast<int64_t>(runs_.Version());
+  const bool has_list = client->wants_list && version != client->cursor.list &&
+                        now - client->listed_at >= kBetweenLists;
+  if (has_list) {
+    json.Key("list").Whole(version);
+    client->cursor.list = version;
+    client->listed_at = now;
+  }
+  if (!has_news && !has_list) return "";
+  return "id: " + client->cursor.ToText() + "\ndata: " + json.EndObject().Take() + "\n\n";
+}
+
+// Returns false if there is nothing new.
+bool Hub::AddRun(Client *client, size_t index, JsonWriter *json) {
+  const std::string &id = client->runs[index];
+  const auto watched = watched_.find(id);
+  if (watched == watched_.end()) return false;
+  OpenRun &run = *watched->second;
+  const std::shared_ptr<const StepTable> steps = run.Steps();
+  const auto [place, is_new] = client->cursor.runs.try_emplace(id);
+  if (is_new) place->second.step = steps->Last();
+  const std::vector<Finding> findings =
+      run.GetJudge().Since(static_cast<size_t>(place->second.findings));
+  const int64_t evaluated = run.GetJudge().EvaluatedTo();
+  const bool grows = steps->Last() > place->second.step;
+  const std::string state = std::to_string(evaluated) + (steps->has_ended ? " ended" : "");
+  if (!grows && findings.empty() && client->sent[id] == state) return false;
+  json->BeginObject().Key("id").Text(id).Key("last").Whole(steps->Last());
+  json->Key("steps").Whole(static_cast<int64_t>(steps->steps.size()));
+  json->Key("ended").Bool(steps->has_ended).Key("evaluated").Whole(evaluated);
+  json->Key("count").Whole(static_cast<int64_t>(run.GetJudge().Count()));
+  if (!findings.empty()) {
+    json->Key("findings").BeginArray();
+    for (const Finding &finding : findings) ToJson(finding, json);
+    cli::ToJson(run.GetJudge().Now().causes, &json->EndArray().Key("causes"));
+  }
+  if (grows) {
+    // Of the new steps, their modes, so that the page knows which line grows.
+    json->Key("after").Whole(place->second.step);
+    json->Key("series").BeginArray();
+    for (size_t i = 0; i < client->series.size(); ++i) {
+      if (client->series[i].run != index) continue;
+      AddSeries(*client, i, run, place->second.step, steps->Last(), json);
+    }
+    json->EndArray();
+  }
+  json->EndObject();
+  place->second.step = std::max(place->second.step, steps->Last());
+  place->second.findings += static_cast<int64_t>(findings.size());
+  client->sent[id] = state;
+  return true;
+}
+
+void Hub::AddSeries(const Client &client, size_t index, OpenRun &run, int64_t after, int64_t last,
+                    JsonWriter *json) {
+  json->BeginObject().Key("s").Whole(static_cast<int64_t>(index));
+  try {
+    Points points = run.Read(client.series[index].key, after + 1, last + 1);
+    const bool is_too_long = points.steps.size() > kMostPoints;
+    json->Key("again").Bool(is_too_long).Key("points");
+    ToJson(is_too_long ? Points() : points, json);
+  } catch (const std::exception &) {
+    // A tensor that was not saved so far has no points.
+    json->Key("again").Bool(false).Key("points");
+    ToJson(Points(), json);
+  }
+  json->EndObject();
+}
+
+}  // namespace smdebug::cli::serve

@@ -1,0 +1,175 @@
+#include "serve/monitor.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "report/sampling.h"
+#include "saved.h"
+#include "serve/request.h"
+
+namespace smdebug::cli::serve {
+namespace {
+
+constexpr std::chrono::milliseconds kSlice{80};
+constexpr std::chrono::milliseconds kIdle{150};
+constexpr std::chrono::seconds kLeastBetweenLists{2};
+constexpr int kRestOfList = 50;  // a listing may take a fiftieth of a core
+constexpr std::chrono::seconds kBetweenRemoteLooks{2};
+constexpr std::chrono::seconds kUntilRetry{10};
+constexpr std::chrono::seconds kBetweenSummaries{1};
+constexpr size_t kSparklinePoints = 40;
+
+// Returns the tensor whose numbers stand for the run: a loss, best of the training.
+const NamedTensor *ChooseLoss(const Inventory &tensors) {
+  const NamedTensor *best = nullptr;
+  int best_rank = std::numeric_limits<int>::max();
+  for (const NamedTensor &tensor : tensors) {
+    if (tensor.kind != TensorKind::kCurve) continue;
+    const bool is_loss = IsLoss(tensor);
+    const bool is_validation = tensor.name.find("val") != std::string::npos ||
+                               tensor.name.find("test") != std::string::npos;
+    const bool is_plain = tensor.name == "loss" || tensor.name == "train_loss";
+    const int rank = is_loss ? (is_plain ? 0 : is_validation ? 2 : 1) : 3;
+    if (rank >= best_rank) continue;
+    best = &tensor;
+    best_rank = rank;
+  }
+  return best;
+}
+
+void ReadLoss(OpenRun &run, const NamedTensor &loss, RunSummary *summary) {
+  summary->loss_name = loss.name;
+  const Tensor tensor = run.GetTrial().Tensor(loss.name);
+  std::vector<int64_t> steps = tensor.Steps();
+  const int64_t last = run.Steps()->Last();
+  std::erase_if(steps, [last](int64_t step) { return step > last; });
+  const std::vector<int64_t> some = report::SampleSteps(steps, kSparklinePoints, {});
+  Fetch(run.GetTrial(), loss.name, some);
+  for (const int64_t step : some) {
+    const std::optional<double> value = NumberAt(tensor, step, "mean");
+    if (value) summary->sparkline.push_back(*value);
+  }
+  if (!summary->sparkline.empty()) summary->loss = summary->sparkline.back();
+}
+
+}  // namespace
+
+RunSummary Summarize(OpenRun &run) {
+  RunSummary summary;
+  summary.of_step = run.Steps()->Last();
+  const Judge::State state = run.GetJudge().Now();
+  summary.evaluated_to = state.evaluated_to;
+  summary.findings = state.findings;
+  for (const Finding &finding : state.first) {
+    if (finding.level != Level::kFinding) continue;
+    summary.rule = finding.rule;
+    break;
+  }
+  if (!state.causes.empty()) summary.cause = state.causes.front().title;
+  const std::shared_ptr<const Inventory> tensors = run.Tensors();
+  const NamedTensor *const loss = ChooseLoss(*tensors);
+  if (loss != nullptr) ReadLoss(run, *loss, &summary);
+  return summary;
+}
+
+Monitor::Monitor(Runs &runs, Alerts &alerts)
+    : runs_(runs),
+      alerts_(alerts),
+      lister_([this] { List(); }),
+      evaluator_([this] { Evaluate(); }) {}
+
+Monitor::~Monitor() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  ends_now_.notify_all();
+  lister_.join();
+  evaluator_.join();
+}
+
+bool Monitor::Pause(Clock::duration time) {
+  std::unique_lock lock(mutex_);
+  return !ends_now_.wait_for(lock, time, [this] { return ends_; });
+}
+
+void Monitor::List() {
+  Clock::duration pause = std::chrono::seconds(0);
+  while (Pause(pause)) {
+    const Clock::time_point begin = Clock::now();
+    runs_.Scan();
+    if (!has_baseline_) NoteBaseline();
+    pause = std::max<Clock::duration>(kLeastBetweenLists, (Clock::now() - begin) * kRestOfList);
+  }
+}
+
+void Monitor::NoteBaseline() {
+  for (const auto &run : runs_.All()) baseline_[run->id] = run->row.last_step;
+  has_baseline_ = true;
+}
+
+void Monitor::Evaluate() {
+  while (Pause(EvaluateAll() ? std::chrono::milliseconds(1) : kIdle)) {
+  }
+}
+
+std::vector<std::string> Monitor::WhichRuns() const {
+  std::vector<std::string> ids = runs_.Wanted();
+  if (alerts_.IsEmpty() || !has_baseline_) return ids;
+  const std::set<std::string> on_screen(ids.begin(), ids.end());
+  for (const auto &run : runs_.All()) {
+    const auto before = baseline_.find(run->id);
+    const bool has_grown = before == baseline_.end() || run->row.last_step > before->second;
+    const bool is_open = run->row.state == "running" || has_grown;
+    const bool is_done = run->row.state == "finished" && run->summary &&
+                         run->summary->evaluated_to >= run->row.last_step;
+    if (is_open && !is_done && on_screen.count(run->id) == 0) ids.push_back(run->id);
+  }
+  return ids;
+}
+
+bool Monitor::EvaluateAll() {
+  if (!has_baseline_) return false;
+  bool has_worked = false;
+  for (const std::string &id : WhichRuns()) {
+    if (!Pause(Clock::duration::zero())) return false;
+    const auto failed = failed_.find(id);
+    if (failed != failed_.end() && Clock::now() - failed->second < kUntilRetry) continue;
+    try {
+      has_worked = EvaluateOne(id) || has_worked;
+    } catch (const std::exception &) {
+      // Its page says why: it reads the run, too.
+      failed_[id] = Clock::now();
+    }
+  }
+  return has_worked;
+}
+
+bool Monitor::EvaluateOne(const std::string &id) {
+  const std::shared_ptr<const Run> known = runs_.Find(id);
+  const RunSummary *const before = known->summary.get();
+  const bool is_settled = before != nullptr && known->row.state == "finished" &&
+                          before->evaluated_to >= known->row.last_step;
+  if (is_settled) return false;
+  const std::shared_ptr<OpenRun> run = runs_.Open(id);
+  run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : std::chrono::milliseconds(0));
+  const bool has_moved = run->Advance(kSlice, [&](const Finding &finding) {
+    if (IsAlertable(id, finding)) alerts_.Send(run->Name(), known->row.path, finding);
+  });
+  const Clock::time_point now = Clock::now();
+  const bool is_stale = before == nullptr || before->of_step != run->Steps()->Last() ||
+                        before->evaluated_to != run->GetJudge().EvaluatedTo();
+  if (is_stale && (before == nullptr || now - summarized_[id] >= kBetweenSummaries)) {
+    runs_.SetSummary(id, Summarize(*run));
+    summarized_[id] = now;
+  }
+  return has_moved;
+}
+
+bool Monitor::IsAlertable(const std::string &id, const Finding &finding) {
+  if (finding.level != Level::kFinding || !has_baseline_) return false;
+  const auto before = baseline_.find(id);
+  return before == baseline_.end() || finding.step > before->second;
+}
+
+}  // namespace smdebug::cli::serve

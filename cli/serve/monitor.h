@@ -1,0 +1,57 @@
+// Lists runs and evaluates rules in the background.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "serve/alerts.h"
+#include "serve/runs.h"
+
+namespace smdebug::cli::serve {
+
+class Monitor {
+ public:
+  // Both must outlive this.  Starts two threads.
+  Monitor(Runs &runs, Alerts &alerts);
+  ~Monitor();
+  Monitor(const Monitor &) = delete;
+  Monitor &operator=(const Monitor &) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void List();
+  void Evaluate();
+  // Returns true if there was something to do.
+  bool EvaluateAll();
+  bool EvaluateOne(const std::string &id);
+  // Returns the runs to evaluate, the ones on a screen first.
+  std::vector<std::string> WhichRuns() const;
+  bool IsAlertable(const std::string &id, const Finding &finding);
+  void NoteBaseline();
+  // Waits; returns false if the threads must end.
+  bool Pause(Clock::duration time);
+
+  Runs &runs_;
+  Alerts &alerts_;
+  std::mutex mutex_;
+  std::condition_variable ends_now_;
+  bool ends_ = false;
+  // The last steps when the server started, by run: findings up to them are no news.
+  std::map<std::string, int64_t> baseline_;
+  std::atomic<bool> has_baseline_{false};
+  std::map<std::string, Clock::time_point> failed_;      // runs that cannot be opened
+  std::map<std::string, Clock::time_point> summarized_;  // when
+  std::thread lister_;
+  std::thread evaluator_;
+};
+
+// Reads what the list shows of a run.  Fails as OpenRun::Read().
+RunSummary Summarize(OpenRun &run);
+
+}  // namespace smdebug::cli::serve

@@ -1,0 +1,220 @@
+#include "serve/open_run.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "report/inventory.h"
+
+namespace smdebug::cli::serve {
+namespace {
+
+constexpr size_t kMostCurveBytes = 8 << 20;  // of one run
+constexpr size_t kEntryBytes = 64;           // of a tensor at a step, in a trial's memory
+constexpr std::chrono::seconds kBetweenInventories{2};
+
+constexpr std::array<std::string_view, 4> kCurves = {"losses", "metrics", "sm_metrics", "scalars"};
+constexpr std::array<std::string_view, 4> kLayers = {"weights", "biases", "gradients",
+                                                     "optimizer_variables"};
+constexpr std::array<std::string_view, 7> kOthers = {
+    "hyperparameters", "predictions", "labels", "feature_importance",
+    "average_shap",    "full_shap",   "trees"};
+
+template <size_t n>
+bool IsInAny(const NamedTensor &tensor, const std::array<std::string_view, n> &collections) {
+  return std::any_of(collections.begin(), collections.end(), [&](std::string_view each) {
+    const auto &own = tensor.collections;
+    return std::find(own.begin(), own.end(), each) != own.end();
+  });
+}
+
+// Of a tensor in no collection that says it.
+TensorKind KindByShape(const Trial &trial, const std::string &name) {
+  try {
+    const Tensor tensor = trial.Tensor(name);
+    const std::vector<int64_t> steps = tensor.Steps();
+    if (steps.empty()) return TensorKind::kOther;
+    const std::vector<int64_t> shape = tensor.Shape(steps.front());
+    const bool is_single =
+        std::all_of(shape.begin(), shape.end(), [](int64_t n) { return n == 1; });
+    if (!is_single) return TensorKind::kLayer;
+    const bool is_text = tensor.Value(steps.front()).GetDType() == DType::kString;
+    return is_text ? TensorKind::kOther : TensorKind::kCurve;
+  } catch (const Error &error) {
+    // Statistics may be saved without shape and value.
+    const bool is_absent =
+        error.Code() == SMD_SHAPE_UNAVAILABLE || error.Code() == SMD_VALUE_UNAVAILABLE;
+    return is_absent ? TensorKind::kLayer : TensorKind::kOther;
+  }
+}
+
+TensorKind KindOf(const Trial &trial, const NamedTensor &tensor) {
+  if (IsInAny(tensor, kCurves)) return TensorKind::kCurve;
+  if (IsInAny(tensor, kOthers)) return TensorKind::kOther;
+  if (IsInAny(tensor, kLayers)) return TensorKind::kLayer;
+  return KindByShape(trial, tensor.name);
+}
+
+// Returns the table of the steps up to the last that all workers have written.
+std::shared_ptr<const StepTable> ReadSteps(const Trial &trial, const StepTable &known) {
+  auto table = std::make_shared<StepTable>();
+  table->has_ended = trial.HasEnded();
+  table->steps = trial.Steps();
+  if (!table->has_ended) {
+    const auto end =
+        std::upper_bound(table->steps.begin(), table->steps.end(), trial.LastCompleteStep());
+    table->steps.erase(end, table->steps.end());
+  }
+  const size_t count = table->steps.size();
+  const size_t same = known.steps.size();
+  const bool extends =
+      same <= count && std::equal(known.steps.begin(), known.steps.end(), table->steps.begin());
+  table->modes.reserve(count);
+  table->mode_steps.reserve(count);
+  if (extends) {
+    table->modes = known.modes;
+    table->mode_steps = known.mode_steps;
+  }
+  for (size_t i = table->modes.size(); i < count; ++i) {
+    const auto [mode_step, mode] = trial.ModeStep(table->steps[i]);
+    table->modes.push_back(mode);
+    table->mode_steps.push_back(mode_step);
+  }
+  return table;
+}
+
+void AddModes(const StepTable &table, Points *points) {
+  auto place = table.steps.begin();
+  for (const int64_t step : points->steps) {
+    place = std::lower_bound(place, table.steps.end(), step);
+    const bool is_known = place != table.steps.end() && *place == step;
+    points->modes.push_back(is_known ? table.modes[static_cast<size_t>(place - table.steps.begin())]
+                                     : Mode::kGlobal);
+  }
+}
+
+}  // namespace
+
+bool IsLoss(const NamedTensor &tensor) {
+  constexpr std::array<std::string_view, 1> kLosses = {"losses"};
+  return tensor.kind == TensorKind::kCurve &&
+         (IsInAny(tensor, kLosses) || tensor.name.find("loss") != std::string::npos);
+}
+
+OpenRun::OpenRun(std::string id, std::string name, const std::string &path,
+                 const TrialArguments &arguments, const RuleChoice &rules)
+    : id_(std::move(id)),
+      name_(std::move(name)),
+      arguments_(arguments),
+      is_remote_(!IsLocal(path)),
+      trial_(arguments.Open(path)),
+      judge_(rules) {
+  steps_ = ReadSteps(trial_, *steps_);
+}
+
+void OpenRun::Refresh(std::chrono::milliseconds least) {
+  const std::lock_guard refreshing(refresh_mutex_);
+  const Clock::time_point now = Clock::now();
+  if (now - refreshed_ < least) return;
+  refreshed_ = now;
+  const std::shared_ptr<const StepTable> known = Steps();
+  if (known->has_ended) return;
+  arguments_.Refresh(trial_);
+  const bool has_news = trial_.HasEnded() || trial_.LastCompleteStep() != known->Last();
+  if (!has_news) return;
+  std::shared_ptr<const StepTable> table = ReadSteps(trial_, *known);
+  const std::lock_guard lock(mutex_);
+  steps_ = std::move(table);
+}
+
+std::shared_ptr<const StepTable> OpenRun::Steps() const {
+  const std::lock_guard lock(mutex_);
+  return steps_;
+}
+
+std::shared_ptr<const Inventory> OpenRun::Tensors() {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_fresh =
+        tensors_ && (steps_->has_ended && inventory_taken_ == Clock::time_point::max());
+    if (is_fresh || (tensors_ && Clock::now() - inventory_taken_ < kBetweenInventories))
+      return tensors_;
+  }
+  const bool has_ended = Steps()->has_ended;
+  auto taken = std::make_shared<const Inventory>(TakeInventory());
+  const std::lock_guard lock(mutex_);
+  tensors_ = std::move(taken);
+  inventory_taken_ = has_ended ? Clock::time_point::max() : Clock::now();
+  return tensors_;
+}
+
+Inventory OpenRun::TakeInventory() const {
+  std::map<std::string, std::vector<std::string>> collections;
+  for (const std::string &name : trial_.Collections()) {
+    if (name == "all" || name == "default") continue;
+    const Collection collection = trial_.Collection(name);
+    Trial::Names wanted;
+    wanted.collection = &collection;
+    for (const std::string &tensor : trial_.TensorNames(wanted))
+      collections[tensor].push_back(name);
+  }
+  std::map<std::string, TensorKind> known;
+  {
+    const std::lock_guard lock(mutex_);
+    if (tensors_) {
+      for (const NamedTensor &tensor : *tensors_) known[tensor.name] = tensor.kind;
+    }
+  }
+  Inventory inventory;
+  for (const std::string &name : trial_.TensorNames()) {
+    NamedTensor tensor{name, TensorKind::kOther, collections[name]};
+    const auto found = known.find(name);
+    tensor.kind = found == known.end() ? KindOf(trial_, tensor) : found->second;
+    inventory.push_back(std::move(tensor));
+  }
+  std::stable_sort(inventory.begin(), inventory.end(), [](const auto &a, const auto &b) {
+    return report::ComesBefore(a.name, b.name);
+  });
+  return inventory;
+}
+
+Points OpenRun::Read(const CurveKey &key, int64_t first, int64_t end) {
+  const std::shared_ptr<const StepTable> steps = Steps();
+  const int64_t until = steps->Last();
+  const std::lock_guard lock(curves_mutex_);
+  KeptCurve &kept = curves_[key];
+  kept.used = ++uses_;
+  try {
+    if (until >= 0 && until < std::numeric_limits<int64_t>::max()) {
+      Extend(trial_, key, until + 1, &kept.curve);
+    }
+  } catch (...) {
+    curves_.erase(key);
+    throw;
+  }
+  Points points = Cut(kept.curve, first, std::min(end, until + 1));
+  AddModes(*steps, &points);
+  size_t bytes = 0;
+  for (const auto &[ignored, each] : curves_) bytes += each.curve.Bytes();
+  while (bytes > kMostCurveBytes && curves_.size() > 1) {
+    const auto oldest = std::min_element(
+        curves_.begin(), curves_.end(),
+        [](const auto &a, const auto &b) { return a.second.used < b.second.used; });
+    bytes -= oldest->second.curve.Bytes();
+    curves_.erase(oldest);
+  }
+  return points;
+}
+
+size_t OpenRun::Bytes() const {
+  const std::shared_ptr<const StepTable> steps = Steps();
+  size_t tensors = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    tensors = tensors_ ? tensors_->size() : 1;
+  }
+  return steps->steps.size() * std::max<size_t>(tensors, 1) * kEntryBytes;
+}
+
+}  // namespace smdebug::cli::serve

@@ -1,0 +1,109 @@
+// A run whose files are open: its steps, tensors, curves and findings.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "serve/curve.h"
+#include "serve/judge.h"
+#include "smdebug.hpp"
+#include "trial_arguments.h"
+
+namespace smdebug::cli::serve {
+
+// What draws a tensor.
+enum class TensorKind {
+  kCurve,  // one number per step
+  kLayer,  // weights, gradients, activations
+  kOther,
+};
+
+struct NamedTensor {
+  std::string name;
+  TensorKind kind;
+  std::vector<std::string> collections;  // without "all" and "default"
+};
+
+// Immutable once made.  In natural order: "fc2" precedes "fc10".
+using Inventory = std::vector<NamedTensor>;
+
+// The steps that all workers have written.
+struct StepTable {
+  std::vector<int64_t> steps;  // global
+  std::vector<Mode> modes;
+  std::vector<int64_t> mode_steps;
+  bool has_ended = false;
+
+  int64_t Last() const { return steps.empty() ? -1 : steps.back(); }
+};
+
+// Any thread.
+class OpenRun {
+ public:
+  // Fails by throwing smdebug::Error.
+  OpenRun(std::string id, std::string name, const std::string &path,
+          const TrialArguments &arguments, const RuleChoice &rules);
+
+  const std::string &Id() const { return id_; }
+  const std::string &Name() const { return name_; }
+  const Trial &GetTrial() const { return trial_; }
+  Judge &GetJudge() { return judge_; }
+  bool IsRemote() const { return is_remote_; }
+
+  // Reads what was recorded since.  Costs microseconds if there is nothing new.  Does nothing if
+  // the last call was less than `least` ago.
+  void Refresh(std::chrono::milliseconds least = std::chrono::milliseconds(0));
+
+  std::shared_ptr<const StepTable> Steps() const;
+  std::shared_ptr<const Inventory> Tensors();
+
+  // Returns the points with first <= step < end, and not after the last step of Steps().  Fails as
+  // Extend().
+  Points Read(const CurveKey &key, int64_t first, int64_t end);
+
+  // Evaluates rules for about `time`; returns true if there was something to evaluate.
+  template <class Found>
+  bool Advance(std::chrono::milliseconds time, const Found &found) {
+    return judge_.Advance(trial_, Steps()->steps, Judge::Clock::now() + time, found);
+  }
+
+  // The estimated memory.
+  size_t Bytes() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Inventory TakeInventory() const;
+
+  const std::string id_;
+  const std::string name_;
+  const TrialArguments &arguments_;
+  const bool is_remote_;
+  const Trial trial_;
+  Judge judge_;
+
+  std::mutex refresh_mutex_;
+  Clock::time_point refreshed_{};
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const StepTable> steps_ = std::make_shared<StepTable>();
+  std::shared_ptr<const Inventory> tensors_;
+  Clock::time_point inventory_taken_{};
+
+  struct KeptCurve {
+    Curve curve;
+    uint64_t used = 0;
+  };
+  mutable std::mutex curves_mutex_;
+  std::map<CurveKey, KeptCurve> curves_;
+  uint64_t uses_ = 0;
+};
+
+// Returns true if a tensor's name or collection says that it is a loss.
+bool IsLoss(const NamedTensor &tensor);
+
+}  // namespace smdebug::cli::serve

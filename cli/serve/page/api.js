@@ -1,0 +1,61 @@
+// Requests to the server, and its events.
+
+export class Failure extends Error {}
+
+// Returns the JSON at a path of the API.  Values of `query` that are null are omitted.
+export async function get(path, query = {}, signal = undefined) {
+  const words = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined) words.append(name, value);
+  }
+  let response;
+  try {
+    response = await fetch(`${path}?${words}`, { signal });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new Failure('The server does not answer. Is smdebug serve still running?');
+  }
+  if (!response.ok) throw new Failure((await response.text()).trim());
+  return response.json();
+}
+
+// Values that are not finite are texts in JSON.
+export const numbers = (values) => values.map(toNumber);
+
+const CLIENT = Array.from(crypto.getRandomValues(new Uint32Array(2))).map(String).join('-');
+const RETRY = 3000;  // ms
+
+// Watches runs: `runs` are ids, `series` are {run: index, worker, measure, tensor}, `list` is true for changes of the list,
+// `from` is a cursor.  Calls `take(event)`.  Resumes after the last event if the connection is lost.  Returns a function
+// that ends it.
+export function watch({ runs = [], series = [], list = false, from = '' }, take) {
+  const connection = document.getElementById('connection');
+  let source = null;
+  let timer = null;
+  let cursor = from;
+  function open() {
+    const words = new URLSearchParams({ client: CLIENT, from: cursor });
+    if (list) words.append('list', '1');
+    runs.forEach((run) => words.append('run', run));
+    series.forEach((each) => words.append('s', [each.run, each.worker, each.measure, each.tensor].join('\t')));
+    source = new EventSource(`/events?${words}`);
+    source.onopen = () => connection.replaceChildren();
+    source.onmessage = (event) => {
+      cursor = event.lastEventId;
+      take(JSON.parse(event.data));
+    };
+    source.onerror = () => {
+      connection.replaceChildren('The connection is lost; trying again.');
+      // After a refusal, such as too many clients, the browser does not try again.
+      if (source.readyState !== EventSource.CLOSED) return;
+      clearTimeout(timer);
+      timer = setTimeout(open, RETRY);
+    };
+  }
+  open();
+  return () => {
+    clearTimeout(timer);
+    source.close();
+    connection.replaceChildren();
+  };
+}

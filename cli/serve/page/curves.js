@@ -1,0 +1,251 @@
+// Losses and metrics of one run or of several, growing.
+
+import { get, numbers } from './api.js';
+
+const MOST_CHARTS = 24;
+const MOST_SERIES = 64;
+const MOST_WORKERS = 4;
+const PIXELS = 900;
+const MOST_GROWN = 6000;  // points that came by events, before they are read again, thinned
+const GROUP = 'steps';
+const MODES = { T: 'TRAIN', E: 'EVAL', P: 'PREDICT', G: 'GLOBAL' };
+
+// Returns the measure without the data set: "auc" for "train-auc", "val_auc" and "epoch_auc/val".
+function measureOf(tensor) {
+  return tensor.replace(/^scalar\//, '').replace(/\/(train|val|validation|test)$/, '').replace(/^(train|val|validation|test|eval)[-_/]/, '');
+}
+
+// Returns [{title, series: [{run, tensor, worker}]}], losses first.
+function chartsOf(runs) {
+  const charts = new Map();
+  for (const isLoss of [true, false]) {
+    runs.forEach((run, i) => {
+      for (const curve of run.curves.filter((each) => each.is_loss === isLoss)) {
+        const title = measureOf(curve.tensor);
+        if (!charts.has(title)) charts.set(title, { title, series: [] });
+        const workers = run.workers.length > 1 && runs.length === 1 ? run.workers.slice(0, MOST_WORKERS) : [''];
+        for (const worker of workers) charts.get(title).series.push({ run: i, tensor: curve.tensor, worker, measure: 'mean' });
+      }
+    });
+  }
+  return [...charts.values()];
+}
+
+// ---- what the horizontal axis shows ----
+
+// Returns the function that maps steps to seconds, from samples.
+function byTime({ steps, seconds }, begin) {
+  return (step) => {
+    const i = lowerBound(steps, step);
+    if (i === 0 || !steps.length) return steps.length ? seconds[0] - begin : step;
+    if (i === steps.length) return seconds[i - 1] - begin;
+    const share = (step - steps[i - 1]) / (steps[i] - steps[i - 1]);
+    return seconds[i - 1] + share * (seconds[i] - seconds[i - 1]) - begin;
+  };
+}
+
+const unitOf = (seconds) => (seconds > 7200 ? ['hours', 3600] : seconds > 300 ? ['minutes', 60] : ['seconds', 1]);
+
+// Axes that need more data read it when they are chosen: each returns {title, of: (run, step) => number}.
+const AXES = {
+  step: async () => ({ title: 'step', of: (run, step) => step }),
+  'relative time': (runs) => timeAxis(runs, true),
+  'wall time': (runs) => timeAxis(runs, false),
+  epoch: async (runs) => {
+    const points = await Promise.all(runs.map(async (run) => {
+      const lines = run.epochs ? (await get('/api/series', { id: run.id, tensor: run.epochs, pixels: 4000 })).lines : [];
+      return lines.length ? lines[0].points : { steps: [], values: [] };
+    }));
+    return {
+      title: 'epoch',
+      of: (run, step) => {
+        const i = lowerBound(points[run].steps, step + 1) - 1;
+        return i < 0 ? 0 : Number(points[run].values[i]);
+      },
+    };
+  },
+};
+async function timeAxis(runs, isRelative) {
+  const times = await Promise.all(runs.map((run) => get('/api/times', { id: run.id, tensor: run.curves[0].tensor, pixels: 2000 })));
+  const begins = times.map((each) => each.seconds[0] ?? Infinity);
+  const first = Math.min(...begins);
+  const longest = Math.max(...times.map((each, i) => (each.seconds[each.seconds.length - 1] ?? 0) - (isRelative ? begins[i] : first)));
+  const [unit, size] = unitOf(longest);
+  const maps = times.map((each, i) => byTime(each, isRelative ? begins[i] : first));
+  const since = new Date(first * 1000).toISOString().replace('T', ' ').slice(0, 19);
+  return { title: isRelative ? `${unit} since the run's first step` : `${unit} since ${since} UTC`, of: (run, step) => maps[run](step) / size };
+}
+
+// ---- charts ----
+
+// A line as it was read: x are steps, `y` numbers.
+function labelOf(series, mode, runs, chart) {
+  const several = (get_) => new Set(chart.series.map(get_)).size > 1;
+  const parts = [];
+  if (runs.length > 1) parts.push(runs[series.run].name);
+  if (several((each) => each.tensor)) parts.push(series.tensor);
+  if (mode !== 'GLOBAL') parts.push(mode);
+  if (series.worker) parts.push(series.worker);
+  return parts.join(' ') || series.tensor;
+}
+
+// Returns {series(), append(run, news), mark(), destroy()}.
+export async function drawCharts(place, runs) {
+  runs.forEach((run) => { run.epochs = (run.curves.find((each) => /^(scalar\/)?epoch$/.test(each.tensor)) || {}).tensor; });
+  const charts = chartsOf(runs);
+  const shown = charts.slice(0, MOST_CHARTS);
+  const all = [];  // the series of all charts, in the order of the events' numbers
+  let axis = await AXES.step();
+  let weight = 0;
+  const grid = make('div', { class: 'grid' });
+  const note = make('p', { class: 'note' });
+  const axes = Object.keys(AXES).filter((name) => name === 'step' || (name === 'epoch' ? runs.every((run) => run.epochs) : runs.every((run) => run.curves.length)));
+  place.append(make('div', { class: 'controls' },
+    chooser('Horizontal axis', axes, choose),
+    slider('Smoothing', 0.99, 0.01, smooth),
+    make('span', { class: 'hint' }, 'Drag over a chart to zoom; double click shows all.')), grid, note);
+  if (charts.length > shown.length) note.textContent = `${countText(charts.length - shown.length, 'more chart')} are not shown.`;
+  if (!charts.length) note.textContent = 'No loss or metric was recorded.';
+
+  const marksOf = () => (axis.title !== 'step' ? [] : runs.flatMap((run) => {
+    const first = new Map();
+    run.findings.forEach((each) => each.status === 'finding' && !first.has(each.rule) && first.set(each.rule, each.step));
+    return [...first.values()].map((step, i) => ({ x: step, label: runs.length === 1 ? String(i + 1) : '' }));
+  }));
+  const dataOf = (chart) => ({
+    lines: chart.lines.map((line) => ({
+      label: line.label, colour: line.colour, dash: line.dash, y: line.y,
+      x: axis.title === 'step' ? line.steps : line.steps.map((step) => axis.of(line.run, step)),
+      ...(line.smooth && weight > 0 ? { weight, smooth: line.smooth } : {}),
+    })),
+    marks: marksOf(),
+  });
+  function toLines(chart, series, answer) {
+    return answer.lines.map((line) => ({
+      series, run: series.run, mode: line.mode, label: labelOf(series, line.mode, runs, chart),
+      colour: runs.length > 1 ? series.run : chart.series.indexOf(series) + (line.mode === 'EVAL' && chart.series.length === 1 ? 1 : 0),
+      dash: DASHES[line.mode], steps: line.points.steps, y: numbers(line.points.values), smooth: line.smooth ? numbers(line.smooth) : null,
+      isWhole: line.count === line.points.steps.length,
+    }));
+  }
+  // Reads the lines of a chart; within a zoomed range, in detail.
+  async function read(chart) {
+    const query = { pixels: PIXELS, smooth: weight || null };
+    const wanted = chart.series.filter((each) => all.includes(each));
+    const answers = await Promise.all(wanted.map((series) => get('/api/series', { id: runs[series.run].id, tensor: series.tensor, worker: series.worker, ...query })));
+    answers.forEach((answer, i) => { wanted[i].last = answer.last; });
+    chart.lines = answers.flatMap((answer, i) => toLines(chart, wanted[i], answer));
+    chart.grown = 0;
+    if (chart.range) await refine(chart);
+  }
+  // Replaces the part of each line that is on the screen by one with all details.
+  async function refine(chart) {
+    if (axis.title !== 'step' || !chart.range) return;
+    const [first, end] = [Math.max(0, Math.floor(chart.range[0])), Math.ceil(chart.range[1]) + 1];
+    const thinned = new Set(chart.lines.filter((line) => !line.isWhole).map((line) => line.series));
+    const fine = await Promise.all([...thinned].map(async (series) => {
+      const query = { id: runs[series.run].id, tensor: series.tensor, worker: series.worker, first, end, pixels: PIXELS, smooth: weight || null };
+      return toLines(chart, series, await get('/api/series', query));
+    }));
+    for (const line of chart.lines) {
+      const part = fine.flat().find((each) => each.series === line.series && each.mode === line.mode);
+      if (!part) continue;
+      const [from, to] = [lowerBound(line.steps, first), lowerBound(line.steps, end)];
+      const splice = (whole, middle) => [...whole.slice(0, from), ...middle, ...whole.slice(to)];
+      line.y = splice(line.y, part.y);
+      if (line.smooth && part.smooth) line.smooth = splice(line.smooth, part.smooth);
+      line.steps = splice(line.steps, part.steps);
+    }
+  }
+  async function choose(i) {
+    try {
+      axis = await AXES[axes[i]](runs);
+      shown.forEach((chart) => chart.drawn.destroy());
+      shown.forEach(draw);
+    } catch (error) {
+      note.textContent = error.message;
+    }
+  }
+  let reading = Promise.resolve();
+  function smooth(next) {
+    weight = next;
+    // The server averages all points, also those that are not drawn.
+    const isThinned = shown.some((chart) => chart.lines.some((line) => !line.isWhole));
+    const apply = () => shown.forEach((chart) => {
+      chart.drawn.update(dataOf(chart));
+      chart.drawn.smooth(weight);
+    });
+    if (!isThinned) {
+      shown.forEach((chart) => chart.lines.forEach((line) => { line.smooth = null; }));
+      return apply();
+    }
+    reading = reading.then(() => (weight === next ? Promise.all(shown.map(read)).then(apply) : null)).catch((error) => { note.textContent = error.message; });
+    return undefined;
+  }
+  function draw(chart) {
+    chart.drawn = drawLineChart(chart.card, dataOf(chart), {
+      title: chart.title, xTitle: axis.title, group: axis.title === 'step' ? GROUP : 'time',
+      titleOf: axis.title === 'step' ? undefined : (x) => `${formatNumber(x)} ${axis.title.split(' ')[0]}`,
+      onZoom: (range) => {
+        for (const each of shown) {
+          each.range = range;
+          (range ? refine(each) : read(each)).then(() => each.drawn.update(dataOf(each))).catch((error) => { note.textContent = error.message; });
+        }
+      },
+    });
+    if (weight > 0) chart.drawn.smooth(weight);
+  }
+
+  for (const chart of shown) {
+    chart.lines = [];
+    for (const series of chart.series) {
+      if (all.length < MOST_SERIES) all.push(series);
+    }
+  }
+  await Promise.all(shown.map(async (chart) => {
+    chart.card = make('div', { class: 'card' });
+    grid.append(chart.card);
+    await read(chart);
+    draw(chart);
+  }));
+
+  function appendTo(chart, series, points) {
+    points.steps.forEach((step, i) => {
+      if (step <= series.last) return;
+      const mode = MODES[points.modes[i]];
+      let line = chart.lines.find((each) => each.series === series && each.mode === mode);
+      if (!line) {
+        [line] = toLines(chart, series, { lines: [{ mode, count: 0, points: { steps: [], values: [] } }] });
+        chart.lines.push(line);
+      }
+      const value = toNumber(points.values[i]);
+      line.steps.push(step);
+      line.y.push(value);
+      if (line.smooth) {
+        const before = line.smooth.findLast(Number.isFinite) ?? value;
+        line.smooth.push(Number.isFinite(value) ? before * weight + value * (1 - weight) : value);
+      }
+    });
+    if (points.steps.length) series.last = Math.max(series.last, points.steps[points.steps.length - 1]);
+    chart.grown += points.steps.length;
+  }
+  return {
+    series: () => all.map(({ run, worker, measure, tensor }) => ({ run, worker, measure, tensor })),
+    append(run, news) {
+      const changed = new Set();
+      for (const { s, again, points } of news.series) {
+        const series = all[s];
+        const chart = shown.find((each) => each.series.includes(series));
+        if (!again) appendTo(chart, series, points);
+        if (again || chart.grown > MOST_GROWN) chart.grown = Infinity;
+        if (again || points.steps.length) changed.add(chart);
+      }
+      for (const chart of changed) {
+        if (chart.grown !== Infinity) chart.drawn.update(dataOf(chart));
+        else read(chart).then(() => chart.drawn.update(dataOf(chart))).catch((error) => { note.textContent = error.message; });
+      }
+    },
+    mark: () => shown.forEach((chart) => chart.drawn.update(dataOf(chart))),
+    destroy: () => shown.forEach((chart) => chart.drawn && chart.drawn.destroy()),
+  };
+}

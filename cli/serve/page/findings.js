@@ -1,0 +1,47 @@
+// What rules have found in a run, and the likely causes.
+
+const MOST = 30;
+
+// Returns an object with `update(run)`.
+export function drawFindings(place, run, isShort) {
+  const box = make('div', { class: 'headline', role: 'status' });
+  const all = make('details', { class: 'found' });
+  place.append(box, all);
+  let text = null;
+
+  function headline({ name, causes, findings, count, evaluated, last }) {
+    const first = findings.find((each) => each.status === 'finding');
+    const head = isShort ? `${name}: ` : '';
+    if (!first) {
+      const isDone = evaluated >= last && last >= 0;
+      box.className = `headline ${isDone ? 'good' : 'idle'}${isShort ? ' short' : ''}`;
+      return [make('div', { class: 'sign', 'aria-hidden': 'true' }, isDone ? '✓' : '…'),
+        make('div', {}, make('p', { class: 'culprit' }, `${head}${isDone ? 'The rules found nothing' : 'The rules have found nothing so far'}`),
+          make('p', { class: 'counts' }, last < 0 ? 'No step was recorded yet.' : `Evaluated up to step ${evaluated} of ${last}.`))];
+    }
+    box.className = `headline bad${isShort ? ' short' : ''}`;
+    const cause = causes[0];
+    const lines = cause ? [make('p', { class: 'culprit' }, `${head}${cause.confidence < 0.5 ? 'possible' : 'likely'} cause: ${cause.title}`), isShort ? null : make('p', {}, cause.advice)]
+      : [make('p', { class: 'culprit' }, `${head}${first.tensor || first.rule}`)];
+    return [make('div', { class: 'sign', 'aria-hidden': 'true' }, '✕'),
+      make('div', {}, ...lines, make('p', {}, `First: ${formatStep(first.step, first.mode, first.mode_step)}, ${first.rule}: ${first.message}`),
+        make('p', { class: 'counts' }, countText(count, 'finding')))];
+  }
+  function update(next) {
+    // Keeps what is selected and read aloud, unless it changes.
+    const state = JSON.stringify([next.causes, next.findings.length, next.count, next.evaluated, next.last]);
+    if (state === text) return;
+    text = state;
+    box.replaceChildren(...headline(next));
+    all.hidden = next.findings.length === 0;
+    const rows = next.findings.slice(0, MOST).map((each) => make('tr', {},
+      make('td', {}, make('span', { class: each.status === 'finding' ? 'status bad' : 'status idle' }, each.status === 'finding' ? 'finding' : 'worth a look')),
+      make('td', {}, each.rule), make('td', { class: 'number' }, String(each.step)), make('td', {}, each.tensor || ''), make('td', {}, each.message)));
+    const more = next.findings.length > MOST ? [make('p', { class: 'note' }, `and ${next.findings.length - MOST} more`)] : [];
+    all.replaceChildren(make('summary', {}, `By rule, tensor and worker: ${next.findings.length}`),
+      make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Findings' }, make('table', { class: 'wide' },
+        make('thead', {}, make('tr', {}, ...['', 'Rule', 'Step', 'Tensor', 'Finding'].map((title) => make('th', {}, title)))), make('tbody', {}, ...rows))), ...more);
+  }
+  update(run);
+  return { update };
+}

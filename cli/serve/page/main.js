@@ -1,0 +1,24 @@
+// Shows the part of the page that the address names: "#/" the list, "#/runs/ID,ID" one or more runs.
+
+import { showList } from './list.js';
+import { showRuns } from './runs.js';
+
+const content = document.getElementById('content');
+let leave = null;
+
+function show() {
+  if (leave) leave();
+  content.replaceChildren();
+  document.title = 'smdebug';
+  const ids = (location.hash.match(/^#\/runs\/([0-9a-f,]+)$/) || [])[1];
+  leave = ids ? showRuns(content, ids.split(',')) : showList(content);
+  window.scrollTo(0, 0);
+}
+window.addEventListener('hashchange', show);
+// A page that the browser keeps for "back" must not hold one of its few connections to a server.
+window.addEventListener('pagehide', () => {
+  if (leave) leave();
+  leave = null;
+});
+window.addEventListener('pageshow', (event) => event.persisted && show());
+show();

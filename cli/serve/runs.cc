@@ -1,0 +1,174 @@
+#include "serve/runs.h"
+
+#include <algorithm>
+
+#include "serve/request.h"
+
+namespace smdebug::cli::serve {
+namespace {
+
+constexpr size_t kMostOpen = 32;
+constexpr size_t kMostOpenBytes = 24 << 20;  // estimated
+constexpr size_t kFewestOpen = 2;
+constexpr size_t kMostWanted = 200;
+constexpr std::chrono::seconds kWantedFor{30};
+
+std::string IdOf(const std::string &path) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : path) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string id;
+  for (int shift = 60; shift >= 0; shift -= 4) id += kHex[(hash >> shift) & 15];
+  return id;
+}
+
+bool IsSame(const ListedRun &a, const ListedRun &b) {
+  return a.name == b.name && a.path == b.path && a.state == b.state && a.steps == b.steps &&
+         a.last_step == b.last_step && a.workers == b.workers && a.last_time == b.last_time &&
+         a.problem == b.problem;
+}
+
+}  // namespace
+
+Runs::Runs(RunChoice choice, const TrialArguments &arguments)
+    : choice_(std::move(choice)), arguments_(arguments) {}
+
+void Runs::Scan() {
+  std::map<std::string, std::shared_ptr<const Run>> runs;
+  std::vector<std::string> problems;
+  std::map<std::string, std::shared_ptr<const Run>> known;
+  {
+    const std::lock_guard lock(mutex_);
+    known = runs_;
+  }
+  bool has_changed = false;
+  for (const std::string &path : choice_.paths) {
+    try {
+      for (ListedRun &row : ListRuns(path, choice_.settings)) {
+        std::string id = IdOf(row.path);
+        // Two paths with one hash.
+        while (runs.count(id) > 0 && runs[id]->row.path != row.path) id = IdOf(id);
+        const auto before = known.find(id);
+        if (before != known.end() && IsSame(before->second->row, row)) {
+          runs[id] = before->second;
+          continue;
+        }
+        has_changed = true;
+        auto summary = before == known.end() ? nullptr : before->second->summary;
+        runs[id] = std::make_shared<const Run>(Run{id, std::move(row), std::move(summary)});
+      }
+    } catch (const Error &error) {
+      problems.emplace_back(error.what());
+      // A path that cannot be reached for a moment keeps its runs.
+      for (const auto &[id, run] : known) {
+        if (run->row.path.starts_with(path)) runs.try_emplace(id, run);
+      }
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  has_changed = has_changed || runs.size() != runs_.size() || problems != problems_;
+  // A summary may have come meanwhile.
+  for (auto &[id, run] : runs) {
+    const auto now = runs_.find(id);
+    if (now == runs_.end() || now->second->summary == run->summary) continue;
+    run = std::make_shared<const Run>(Run{id, run->row, now->second->summary});
+  }
+  runs_ = std::move(runs);
+  problems_ = std::move(problems);
+  if (has_changed) ++version_;
+}
+
+uint64_t Runs::Version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
+}
+
+std::vector<std::shared_ptr<const Run>> Runs::All() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<const Run>> all;
+  all.reserve(runs_.size());
+  for (const auto &[id, run] : runs_) all.push_back(run);
+  return all;
+}
+
+std::shared_ptr<const Run> Runs::Find(const std::string &id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = runs_.find(id);
+  if (found == runs_.end()) throw BadRequest(404, "There is no such run.");
+  return found->second;
+}
+
+std::vector<std::string> Runs::Problems() const {
+  const std::lock_guard lock(mutex_);
+  return problems_;
+}
+
+std::shared_ptr<OpenRun> Runs::Open(const std::string &id) {
+  const std::shared_ptr<const Run> run = Find(id);
+  const auto find = [&]() -> std::shared_ptr<OpenRun> {
+    const std::lock_guard lock(mutex_);
+    const auto found = opened_.find(id);
+    if (found == opened_.end()) return nullptr;
+    found->second.used = ++uses_;
+    return found->second.run;
+  };
+  if (auto opened = find()) return opened;
+  const std::lock_guard opening(opening_);
+  if (auto opened = find()) return opened;
+  auto opened =
+      std::make_shared<OpenRun>(id, run->row.name, run->row.path, arguments_, choice_.rules);
+  const std::lock_guard lock(mutex_);
+  opened_[id] = {opened, ++uses_};
+  Close();
+  return opened;
+}
+
+// Closes the runs that were not used for the longest time.
+void Runs::Close() {
+  size_t bytes = 0;
+  for (const auto &[id, each] : opened_) bytes += each.run->Bytes();
+  while (opened_.size() > kMostOpen || (bytes > kMostOpenBytes && opened_.size() > kFewestOpen)) {
+    const auto oldest = std::min_element(
+        opened_.begin(), opened_.end(),
+        [](const auto &a, const auto &b) { return a.second.used < b.second.used; });
+    bytes -= oldest->second.run->Bytes();
+    opened_.erase(oldest);
+  }
+}
+
+std::vector<std::shared_ptr<OpenRun>> Runs::Opened() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<OpenRun>> all;
+  for (const auto &[id, each] : opened_) all.push_back(each.run);
+  return all;
+}
+
+void Runs::Want(const std::vector<std::string> &ids) {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  std::erase_if(wanted_, [&](const auto &each) { return now - each.second > kWantedFor; });
+  for (const std::string &id : ids) {
+    if (runs_.count(id) > 0 && wanted_.size() < kMostWanted) wanted_[id] = now;
+  }
+}
+
+std::vector<std::string> Runs::Wanted() const {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  std::vector<std::string> ids;
+  for (const auto &[id, time] : wanted_) {
+    if (now - time <= kWantedFor) ids.push_back(id);
+  }
+  return ids;
+}
+
+void Runs::SetSummary(const std::string &id, RunSummary summary) {
+  const std::lock_guard lock(mutex_);
+  const auto found = runs_.find(id);
+  if (found == runs_.end()) return;
+  found->second = std::make_shared<const Run>(
+      Run{id, found->second->row, std::make_shared<const RunSummary>(std::move(summary))});
+  ++version_;
+}
+
+}  // namespace smdebug::cli::serve

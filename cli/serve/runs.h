@@ -1,0 +1,91 @@
+// The runs below the paths that a user gave: their list, and the ones that are open.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "serve/open_run.h"
+#include "serve/scan_rows.h"
+
+namespace smdebug::cli::serve {
+
+// What the list shows of a run beyond its row, once it was read.
+struct RunSummary {
+  int64_t of_step = -1;
+  int64_t evaluated_to = -1;
+  std::string loss_name;
+  std::optional<double> loss;     // the last one
+  std::vector<double> sparkline;  // of the loss
+  size_t findings = 0;
+  std::string rule;   // of the first finding
+  std::string cause;  // the likeliest
+};
+
+struct Run {
+  std::string id;
+  ListedRun row;
+  std::shared_ptr<const RunSummary> summary;  // NULL: not read yet
+};
+
+struct RunChoice {
+  std::vector<std::string> paths;
+  Settings settings;
+  RuleChoice rules;
+};
+
+// Any thread.  The id of a run is derived from its path and stays the same.  Requests name runs by
+// ids alone, so that no request names a path.
+class Runs {
+ public:
+  // `arguments` must outlive this.
+  Runs(RunChoice choice, const TrialArguments &arguments);
+
+  // Lists the runs again.  One thread at a time.  Problems of a path are kept for Problems().
+  void Scan();
+  // Grows whenever the list or a summary changes.
+  uint64_t Version() const;
+  std::vector<std::shared_ptr<const Run>> All() const;
+  // Throws BadRequest (404) if there is no such run.
+  std::shared_ptr<const Run> Find(const std::string &id) const;
+  std::vector<std::string> Problems() const;
+  const Settings &GetSettings() const { return choice_.settings; }
+
+  // Opens a run, and closes those that were not used for the longest time if they are too many.
+  // Fails as Find() and OpenRun().
+  std::shared_ptr<OpenRun> Open(const std::string &id);
+  std::vector<std::shared_ptr<OpenRun>> Opened() const;
+
+  // Asks for a summary of these runs, for a while.
+  void Want(const std::vector<std::string> &ids);
+  std::vector<std::string> Wanted() const;
+  void SetSummary(const std::string &id, RunSummary summary);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Close();
+
+  const RunChoice choice_;
+  const TrialArguments &arguments_;
+  std::mutex opening_;
+
+  mutable std::mutex mutex_;
+  uint64_t version_ = 0;
+  std::map<std::string, std::shared_ptr<const Run>> runs_;  // by id
+  std::vector<std::string> problems_;
+  std::map<std::string, Clock::time_point> wanted_;
+  struct KeptRun {
+    std::shared_ptr<OpenRun> run;
+    uint64_t used = 0;
+  };
+  std::map<std::string, KeptRun> opened_;
+  uint64_t uses_ = 0;
+};
+
+}  // namespace smdebug::cli::serve

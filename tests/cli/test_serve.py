@@ -1,0 +1,201 @@
+"""Tests what smdebug serve answers."""
+
+import json
+import math
+import signal
+
+import numpy as np
+import pytest
+from cli_trials import EVERY_STEP, record_run
+from served import Served, until
+
+import smdebug as smd
+
+
+@pytest.fixture(scope="module")
+def served(trials):
+    with Served(trials, ".") as server:
+        until(lambda: len(server.rows()) == 3)
+        yield server
+        assert server.stop() == (0, "")
+
+
+def test_the_list_has_what_a_run_is_known_by(served):
+    run = until(lambda: next((row for row in served.rows() if row["name"] == "run" and row["summary"]), None))
+    assert (run["state"], run["steps"], run["last_step"], run["workers"]) == ("finished", 30, 29, 1)
+    assert 0 <= run["age"] < 600
+    summary = until(lambda: next(row["summary"] for row in served.rows() if row["name"] == "run"))
+    assert summary["loss_name"] == "loss"
+    assert summary["loss"] == pytest.approx(1 / 30, rel=1e-6)
+    assert len(summary["sparkline"]) == 30
+
+
+def test_findings_and_the_likely_cause_are_listed(served):
+    def found():
+        summary = next(row["summary"] for row in served.rows() if row["name"] == "workers")
+        return summary if summary and summary["findings"] else None
+
+    assert until(found)["cause"]
+    findings = next(run for run in served.get("/findings.json")["runs"] if run["name"] == "workers")
+    assert {finding["tensor"] for finding in findings["findings"]} == {"w"}
+
+
+@pytest.mark.parametrize(
+    ("regex", "names"), [("", 3), ("run$", 2), ("^w", 1), ("(?i)WORK", 1), ("nothing", 0)]
+)
+def test_the_list_is_filtered(served, regex, names):
+    answer = served.get("/api/runs", regex=regex)
+    assert (answer["all"], answer["matching"], len(answer["rows"])) == (3, names, names)
+
+
+def test_the_list_is_sorted_and_has_pages(served):
+    names = [row["name"] for row in served.rows(sort="name")]
+    assert names == ["other_run", "run", "workers"]
+    assert [row["name"] for row in served.rows(sort="name", order="descending")] == names[::-1]
+    assert served.rows(sort="steps")[0]["name"] == "workers"
+    assert [row["name"] for row in served.rows(sort="name", first=1, count=1)] == ["run"]
+
+
+def test_series_are_those_that_were_recorded(served):
+    answer = served.get("/api/series", id=served.id_of("run"), tensor="loss")
+    lines = {line["mode"]: line["points"] for line in answer["lines"]}
+    assert lines["EVAL"]["steps"] == [5, 11, 17, 23, 29]
+    assert lines["TRAIN"]["values"] == pytest.approx([1 / (1 + step) for step in lines["TRAIN"]["steps"]], rel=1e-6)
+
+
+def test_smooth_lines_are_averages(served):
+    [line, _] = served.get("/api/series", id=served.id_of("run"), tensor="loss", smooth=0.5)["lines"]
+    total = weights = 0.0
+    for value, smooth in zip(line["points"]["values"], line["smooth"], strict=True):
+        total, weights = total * 0.5 + value, weights * 0.5 + 1
+        assert smooth == pytest.approx(total / weights, rel=1e-5)
+
+
+def test_thinned_lines_keep_extremes_and_what_is_not_finite(tmp_path):
+    values = np.sin(np.arange(5000) / 7)
+    values[1234], values[4321], values[3000] = 9, -9, np.nan
+    with smd.Hook(str(tmp_path / "run"), save_config=EVERY_STEP, save_all=True) as hook:
+        for value in values:
+            with hook.step(smd.modes.TRAIN):
+                hook.save_scalar("loss", float(value))
+    with Served(tmp_path, "run") as served:
+        [line] = served.get("/api/series", id=served.id_of("run"), tensor="scalar/loss", pixels=100)["lines"]
+        points = dict(zip(line["points"]["steps"], map(float, line["points"]["values"]), strict=True))
+        assert line["count"] == 5000 and len(points) <= 500
+        assert (points[1234], points[4321]) == (9, -9) and math.isnan(points[3000])
+        assert {0, 4999} <= points.keys()
+        # A part of it, in detail.
+        [line] = served.get("/api/series", id=served.id_of("run"), tensor="scalar/loss", first=1000, end=1100)["lines"]
+        assert line["points"]["steps"] == list(range(1000, 1100))
+
+
+def test_layers_histograms_and_values(served):
+    run = served.id_of("run")
+    answer = served.get("/api/heat", id=run, group="gradients", measure="abs_mean", columns=100)
+    [row] = answer["rows"]
+    assert row["tensor"] == "gradient/fc1.weight" and not row["sampled"]
+    assert row["values"] == pytest.approx([0.5**step for step in row["steps"]], rel=1e-6)
+    # Fewer columns than steps: one step of each.
+    [row] = served.get("/api/heat", id=run, group="weights", measure="l2", columns=5)["rows"]
+    assert row["sampled"] and len(row["steps"]) == 5
+    cell = served.get("/api/cell", id=run, tensor="fc1.weight", step=3)
+    assert (cell["mode"], cell["value"]["shape"], cell["value"]["elements"]) == ("TRAIN", [4, 3], 12)
+    assert sum(cell["value"]["histogram"]["counts"]) == 12
+    assert cell["statistics"]["max"] == pytest.approx(11 / 8 + 3 / 16)
+    assert served.get("/api/cell", id=run, tensor="relu_1", step=3)["value"] is None
+
+
+def test_values_that_are_not_finite_or_no_numbers(served):
+    run = served.id_of("workers")
+    cell = served.get("/api/cell", id=run, tensor="w", step=2, worker="worker_1")
+    assert cell["value"]["histogram"]["odd"] == 3
+    assert cell["value"]["values"][1:4] == ["NaN", "Infinity", "-Infinity"]
+    words = served.get("/api/cell", id=run, tensor="words", step=0)
+    assert words["value"]["values"] == ["one", "naïve\x1b[31m"] and words["value"]["histogram"] is None
+
+
+def test_times_and_configuration(served):
+    times = served.get("/api/times", id=served.id_of("run"), tensor="loss")
+    assert times["steps"] == list(range(30)) and times["seconds"] == sorted(times["seconds"])
+    configuration = served.get("/api/configuration", id=served.id_of("run"))
+    assert configuration["collection gradients.regex"] == "^gradient"
+    assert configuration["workers"] == "1"
+
+
+def test_metrics_are_open_metrics(served):
+    _, headers, body = served.ask("/metrics")
+    assert headers["content-type"].startswith("application/openmetrics-text")
+    lines = body.decode().splitlines()
+    assert lines[-1] == "# EOF"
+    run = served.id_of("run")
+    assert f'smdebug_run_last_step{{run="run",id="{run}"}} 29' in lines
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status"),
+    [
+        ("/api/run", {"id": "0" * 16}, 404),
+        ("/api/run", {"id": "../../etc/passwd"}, 404),
+        ("/api/runs", {"regex": "("}, 400),
+        ("/api/runs", {"count": "-1"}, 400),
+        ("/api/runs", {"count": "9999999999999999999999"}, 400),
+        ("/api/series", {"tensor": "loss", "pixels": "many"}, 400),
+        ("/api/cell", {"tensor": "no such tensor", "step": "1"}, 404),
+        ("/api/cell", {"tensor": "loss", "step": "1000000"}, 404),
+        ("/api/heat", {"measure": "no such measure", "group": "weights"}, 400),
+        ("/api/nothing", {}, 404),
+        ("/page/../../etc/passwd", {}, 404),
+        ("/events", {"from": "list:x"}, 400),
+    ],
+)
+def test_requests_that_make_no_sense_are_refused(served, path, query, status):
+    if path.startswith("/api/") and path != "/api/runs" and "id" not in query:
+        query = {**query, "id": served.id_of("run")}
+    got, _, body = served.ask(path, **query)
+    assert (got, body != b"") == (status, True)
+
+
+def test_a_folder_without_runs_may_get_some(tmp_path):
+    with Served(tmp_path, ".") as served:
+        assert served.rows() == []
+        record_run(tmp_path / "run")
+        assert served.id_of("run")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_it(trials, number):
+    with Served(trials, ".") as served:
+        assert served.stop(number) == (0, "")
+
+
+def test_a_bucket_is_served(server, tmp_path):
+    record_run("s3://my-bucket/runs/one")
+    with Served(tmp_path, "s3://my-bucket/runs") as served:
+        run = served.id_of("one")
+        assert served.get("/api/run", id=run)["last"] == 29
+        [line, _] = served.get("/api/series", id=run, tensor="loss")["lines"]
+        assert line["count"] == 25
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "part"),
+    [
+        ("serve", 2, "PATH"),
+        ("serve . --listen 0.0.0.0", 2, "--insecure"),
+        ("serve . --listen nowhere", 2, "address"),
+        ("serve . --port 70000", 2, "65535"),
+        ("serve . --tls-key key.pem", 2, "together"),
+        ("serve . --rule NoSuchRule", 2, "NoSuchRule"),
+        ("serve . --unix s --port 1", 2, "--unix"),
+        ("serve . --on-finding http://user:password@localhost/", 2, "--on-finding"),
+    ],
+)
+def test_bad_options_are_told(smdebug, words, code, part):
+    assert part in smdebug.complaint(words, code)
+
+
+def test_json_is_what_it_says(served):
+    for path in ("/api/runs", "/findings.json"):
+        _, headers, body = served.ask(path)
+        assert headers["content-type"] == "application/json"
+        json.loads(body)
