@@ -46,6 +46,10 @@ Status AddRegex(std::string_view value, std::vector<Regex> *regexes) {
   return Status::Ok();
 }
 
+bool IsBound(std::string_view option) {
+  return option == "first" || option == "end" || option == "time_first" || option == "time_end";
+}
+
 // Parses "NAME" or "NAME {JSON}".
 Status AddRule(std::string_view value, std::vector<RuleRequest> *rules) {
   const size_t end = std::min(value.find(' '), value.size());
@@ -93,12 +97,10 @@ Status Request::Add(std::string_view option, std::string_view value) {
     modes.insert(mode);
   } else if (option == "worker") {
     workers.insert(text);
-  } else if (option == "first") {
-    SMD_ASSIGN_OR_RETURN(steps.first, WholeNumber(option, value, 0, kMaxStep));
-  } else if (option == "end") {
-    SMD_ASSIGN_OR_RETURN(steps.end, WholeNumber(option, value, 0, kMaxStep + 1));
-  } else if (option == "time_first" || option == "time_end" || option == "file") {
-    return AddOfProfiler(option, value);
+  } else if (IsBound(option)) {
+    return AddBound(option, value);
+  } else if (option == "file") {
+    files.insert(text);
   } else if (option == "compute") {
     const auto on = ParseBool(value);
     if (!on) return BadValue(option, value, "true or false");
@@ -122,14 +124,15 @@ Status Request::Add(std::string_view option, std::string_view value) {
   return Status::Ok();
 }
 
-Status Request::AddOfProfiler(std::string_view option, std::string_view value) {
-  if (option == "file") {
-    if (value.empty()) return BadValue(option, value, "the end of a file's name");
-    files.insert(std::string(value));
-    return Status::Ok();
+Status Request::AddBound(std::string_view option, std::string_view value) {
+  if (option == "first") {
+    SMD_ASSIGN_OR_RETURN(steps.first, WholeNumber(option, value, 0, kMaxStep));
+  } else if (option == "end") {
+    SMD_ASSIGN_OR_RETURN(steps.end, WholeNumber(option, value, 0, kMaxStep + 1));
+  } else {
+    auto &time = option == "time_first" ? time_first : time_end;
+    SMD_ASSIGN_OR_RETURN(time, WholeNumber(option, value, INT64_MIN, INT64_MAX));
   }
-  auto &time = option == "time_first" ? time_first : time_end;
-  SMD_ASSIGN_OR_RETURN(time, WholeNumber(option, value, INT64_MIN, INT64_MAX));
   return Status::Ok();
 }
 

@@ -75,7 +75,7 @@ struct Request {
   Result<bool> WantsTensor(std::string_view name) const;
 
  private:
-  Status AddOfProfiler(std::string_view option, std::string_view value);
+  Status AddBound(std::string_view option, std::string_view value);
 };
 
 }  // namespace smdebug::tables
