@@ -321,7 +321,7 @@ class ProfileStream final : public BatchStream {
 
   Status Report(const profile::Damage &damage) const {
     if (damage.count == 0) return Status::Ok();
-    const Status problem = damage.Describe(folder_->Describe(file_));
+    Status problem = damage.Describe(folder_->Describe(file_));
     if (request_->fails_on_damage) return problem;
     const std::string others =
         damage.count == 1 ? "" : StrCat(", and so were ", damage.count - 1, " others in the file");

@@ -18,6 +18,7 @@ from smdebug.profiler.utils import (
 
 __all__ = ["AlgorithmMetricsReader", "LocalAlgorithmMetricsReader", "S3AlgorithmMetricsReader"]
 
+_decoder: Any = json.JSONDecoder()
 _ORDER = {
     "PythontimelineMetrics": 0,
     "DetailedframeworkMetrics": 1,
@@ -34,6 +35,7 @@ class AlgorithmMetricsReader(MetricsReaderBase):
 
     def __init__(self, path: str, use_in_memory_cache: bool = False) -> None:
         self._processes: Dict[Tuple[Any, str], ProcessInfo] = {}
+        self._rows: Dict[Tuple[Any, str, str, Any], Tuple[ProcessInfo, Any]] = {}
         super().__init__(path, use_in_memory_cache)
 
     def _stamp_of(self, name: str) -> Optional[int]:
@@ -54,12 +56,12 @@ class AlgorithmMetricsReader(MetricsReaderBase):
             *(columns[column] for column in self._columns())
         ):
             args = _args_of(text)
-            process = self._processes.get((phase_pid, phase))
-            if process is None:
-                process = self._processes[phase_pid, phase] = ProcessInfo(phase_pid, phase)
             has_thread = args is not None and "thread_id" in args
-            phase_tid = tid if tid is not None and not has_thread else _thread_of(node, phase)
-            process.add_thread(phase_tid, f"{node}_{0 if tid is None else tid}")
+            row = (phase_pid, phase, node, None if has_thread else tid)
+            known = self._rows.get(row)
+            if known is None:
+                known = self._rows[row] = self._add_row(*row)
+            process, phase_tid = known
             yield TraceEvent(
                 _whole(start),
                 name,
@@ -75,6 +77,12 @@ class AlgorithmMetricsReader(MetricsReaderBase):
                 args["thread_id"] if args is not None and has_thread else phase_tid,
                 process,
             )
+
+    def _add_row(self, phase_pid: Any, phase: str, node: str, tid: Any) -> Tuple[ProcessInfo, Any]:
+        process = self._processes.setdefault((phase_pid, phase), ProcessInfo(phase_pid, phase))
+        phase_tid = _thread_of(node, phase) if tid is None else tid
+        process.add_thread(phase_tid, f"{node}_{0 if tid is None else tid}")
+        return process, phase_tid
 
     def _is_between(self, event: Any, start: Time, end: Time) -> bool:
         return bool(event.end_time >= start and event.start_time <= end)
@@ -125,8 +133,9 @@ def _args_of(text: Optional[str]) -> Optional[Dict[str, Any]]:
     if text is None:
         return None
     try:
-        args = json.loads(text)
-    except ValueError:
+        # Does not look behind the value, where nothing is.
+        args, _ = _decoder.scan_once(text, 0)
+    except (StopIteration, ValueError):
         return None
     return args if isinstance(args, dict) else None
 
