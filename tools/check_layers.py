@@ -19,10 +19,10 @@ ALLOWED = {
     "config": {"base", "tensor"},
     "rules": {"base", "tensor", "config"},
     "diagnose": {"base", "tensor", "config", "rules"},
+    "profile": {"base", "storage", "config"},
     "record": {"base", "tensor", "format", "storage", "config", "rules"},
     "analyze": {"base", "tensor", "format", "storage", "config", "rules"},
-    "tables": {"base", "tensor", "format", "storage", "config", "rules", "analyze"},
-    "profile": {"base", "storage", "config"},
+    "tables": {"base", "tensor", "format", "storage", "config", "rules", "profile", "analyze"},
 }
 
 # Rules inside a layer: the files of its own layer that a subfolder may not include.

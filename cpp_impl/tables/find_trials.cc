@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "base/strings.h"
+#include "profile/profile_files.h"
 #include "storage/store.h"
 
 namespace smdebug::tables {
@@ -53,7 +54,8 @@ struct Candidate {
 
 class Search {
  public:
-  Search(storage::Store &store, const SplitPath &path) : store_(store), path_(path) {}
+  Search(storage::Store &store, const SplitPath &path, bool finds_profiles)
+      : store_(store), path_(path), finds_profiles_(finds_profiles) {}
 
   // Returns the names of the trials, relative to the store; "" for its own folder.
   Result<std::vector<std::string>> Run() {
@@ -98,11 +100,13 @@ class Search {
       }
       return;
     }
-    if (std::any_of(folders.begin(), folders.end(), IsPartOfTrial)) {
+    if (finds_profiles_ ? IsProfile(candidate, folders)
+                        : std::any_of(folders.begin(), folders.end(), IsPartOfTrial)) {
       found_.push_back(candidate.name);
     } else if (candidate.depth < kDepth) {
       for (const std::string &folder : folders) {
-        if (LastPart(folder).starts_with('.')) continue;
+        // A trial holds a folder for each step.
+        if (LastPart(folder).starts_with('.') || IsPartOfTrial(folder)) continue;
         next->push_back({folder, candidate.matched, candidate.depth + 1});
       }
     }
@@ -113,12 +117,36 @@ class Search {
     return last == "index" || last == "collections" || last == "events";
   }
 
+  // Other folders may be called "system" and "framework" too, so those that were not named
+  // are checked one level deeper.
+  bool IsProfile(const Candidate &candidate, const Folders &folders) const {
+    return std::any_of(folders.begin(), folders.end(), [&](const std::string &folder) {
+      const std::string_view last = LastPart(folder);
+      const bool is_system = last == profile::kSystemFolder;
+      if (!is_system && last != profile::kFrameworkFolder) return false;
+      if (candidate.depth == 0) return true;
+      const auto inner = store_.Folders(folder);
+      return inner.IsOk() && std::any_of(inner->begin(), inner->end(), [&](const auto &each) {
+               return LastPart(each) == (is_system ? "incremental" : "pevents");
+             });
+    });
+  }
+
   storage::Store &store_;
   const SplitPath &path_;
+  const bool finds_profiles_;
   std::vector<std::string> found_;
 };
 
-Status NothingFound(const std::string &path, const SplitPath &split) {
+Status NothingFound(const std::string &path, const SplitPath &split, bool finds_profiles) {
+  if (finds_profiles) {
+    return Status(Code::kNotFound,
+                  StrCat(path,
+                         split.patterns.empty() ? ": there is no profiler folder in it"
+                                                : ": matches no profiler folder",
+                         "; a profiler folder has a folder 'system' or 'framework'"))
+        .With("path", path);
+  }
   const std::string what = split.patterns.empty() ? "there is no trial in it" : "matches no trial";
   return Status(Code::kNotFound,
                 StrCat(path, ": ", what,
@@ -142,8 +170,9 @@ Result<std::vector<FoundTrial>> FindTrials(const Request &request) {
     SMD_ASSIGN_OR_RETURN(const SplitPath split, SplitAtPattern(path));
     SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store,
                          storage::OpenStore(split.root, request.store_options, request.logger));
-    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, Search(*store, split).Run());
-    if (names.empty()) return NothingFound(path, split);
+    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         Search(*store, split, request.IsOfProfiler()).Run());
+    if (names.empty()) return NothingFound(path, split, request.IsOfProfiler());
     for (const std::string &name : names) {
       const std::string &root = store->Location();
       FoundTrial trial{name.empty() ? root : StrCat(root, root.ends_with('/') ? "" : "/", name),

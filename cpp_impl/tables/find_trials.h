@@ -22,6 +22,8 @@ struct FoundTrial {
 // ones, are not searched, symbolic links are not followed, and at most kDepth folders lie between a
 // path and a trial.  Fails with NOT_FOUND if a path leads to no trial, INVALID_ARGUMENT, and as
 // stores do.
+// For the tables of profilers, finds profiler folders instead: those with a folder "system" or
+// "framework".
 Result<std::vector<FoundTrial>> FindTrials(const Request &request);
 
 inline constexpr int kDepth = 8;

@@ -11,12 +11,13 @@ namespace smdebug::tables {
 namespace {
 
 constexpr std::array kOptions = {
-    std::string_view("path"),      std::string_view("name"),       std::string_view("column"),
-    std::string_view("trial"),     std::string_view("tensor"),     std::string_view("regex"),
-    std::string_view("mode"),      std::string_view("collection"), std::string_view("worker"),
-    std::string_view("end"),       std::string_view("first"),      std::string_view("compute"),
-    std::string_view("damage"),    std::string_view("rule"),       std::string_view("profile"),
-    std::string_view("batch_rows")};
+    std::string_view("path"),       std::string_view("name"),       std::string_view("column"),
+    std::string_view("trial"),      std::string_view("tensor"),     std::string_view("regex"),
+    std::string_view("mode"),       std::string_view("collection"), std::string_view("worker"),
+    std::string_view("end"),        std::string_view("first"),      std::string_view("compute"),
+    std::string_view("damage"),     std::string_view("rule"),       std::string_view("profile"),
+    std::string_view("batch_rows"), std::string_view("time_first"), std::string_view("time_end"),
+    std::string_view("file")};
 
 Status BadValue(std::string_view option, std::string_view value, std::string_view wanted) {
   return InvalidConfig(StrCat(option, " is '", value.substr(0, 64), "'; it must be ", wanted));
@@ -43,6 +44,10 @@ Status AddRegex(std::string_view value, std::vector<Regex> *regexes) {
   SMD_ASSIGN_OR_RETURN(Regex regex, Regex::Compile(value));
   regexes->push_back(std::move(regex));
   return Status::Ok();
+}
+
+bool IsBound(std::string_view option) {
+  return option == "first" || option == "end" || option == "time_first" || option == "time_end";
 }
 
 // Parses "NAME" or "NAME {JSON}".
@@ -92,10 +97,10 @@ Status Request::Add(std::string_view option, std::string_view value) {
     modes.insert(mode);
   } else if (option == "worker") {
     workers.insert(text);
-  } else if (option == "first") {
-    SMD_ASSIGN_OR_RETURN(steps.first, WholeNumber(option, value, 0, kMaxStep));
-  } else if (option == "end") {
-    SMD_ASSIGN_OR_RETURN(steps.end, WholeNumber(option, value, 0, kMaxStep + 1));
+  } else if (IsBound(option)) {
+    return AddBound(option, value);
+  } else if (option == "file") {
+    files.insert(text);
   } else if (option == "compute") {
     const auto on = ParseBool(value);
     if (!on) return BadValue(option, value, "true or false");
@@ -115,6 +120,18 @@ Status Request::Add(std::string_view option, std::string_view value) {
   } else {
     return InvalidArgument(StrCat("a scan has no option '", option.substr(0, 64), "'",
                                   DidYouMean(option, {kOptions.begin(), kOptions.end()})));
+  }
+  return Status::Ok();
+}
+
+Status Request::AddBound(std::string_view option, std::string_view value) {
+  if (option == "first") {
+    SMD_ASSIGN_OR_RETURN(steps.first, WholeNumber(option, value, 0, kMaxStep));
+  } else if (option == "end") {
+    SMD_ASSIGN_OR_RETURN(steps.end, WholeNumber(option, value, 0, kMaxStep + 1));
+  } else {
+    auto &time = option == "time_first" ? time_first : time_end;
+    SMD_ASSIGN_OR_RETURN(time, WholeNumber(option, value, INT64_MIN, INT64_MAX));
   }
   return Status::Ok();
 }

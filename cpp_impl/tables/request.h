@@ -42,7 +42,11 @@ struct Request {
   std::set<Mode> modes;
   std::set<std::string, std::less<>> workers;
   analyze::StepRange steps;  // global
-  bool computes = false;     // statistics that were not saved, from elements that were
+  // Microseconds since 1970, of the tables of profilers.
+  std::optional<int64_t> time_first;
+  std::optional<int64_t> time_end;
+  std::set<std::string, std::less<>> files;  // ends of the names of a profiler's files
+  bool computes = false;  // statistics that were not saved, from elements that were
   bool fails_on_damage = false;
   std::vector<RuleRequest> rules;  // none: all of the profile whose defaults suffice
   std::string profile = "calibrated";
@@ -64,8 +68,14 @@ struct Request {
   }
   // Fails with INVALID_CONFIG if an expression runs away.
   Result<bool> WantsTrial(std::string_view name) const;
+  bool IsOfProfiler() const {
+    return table == Table::kProfileEvents || table == Table::kSystemMetrics;
+  }
   // Without regard to the collection.
   Result<bool> WantsTensor(std::string_view name) const;
+
+ private:
+  Status AddBound(std::string_view option, std::string_view value);
 };
 
 }  // namespace smdebug::tables

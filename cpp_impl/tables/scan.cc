@@ -8,6 +8,7 @@
 #include "storage/store.h"
 #include "tables/find_trials.h"
 #include "tables/finding_stream.h"
+#include "tables/profile_stream.h"
 #include "tables/step_rows.h"
 #include "tables/tensor_stream.h"
 #include "tables/trial_stream.h"
@@ -48,6 +49,8 @@ Result<std::unique_ptr<BatchStream>> OpenScan(std::shared_ptr<const Request> req
   switch (request->table) {
     case Table::kFindings: return StreamFindings(std::move(request), std::move(trials));
     case Table::kTrials: return StreamTrials(std::move(request), std::move(trials));
+    case Table::kProfileEvents:
+    case Table::kSystemMetrics: return StreamProfiles(std::move(request), std::move(trials));
     default: return StreamTensors(std::move(request), std::move(trials));
   }
 }

@@ -11,8 +11,10 @@ namespace {
 
 using enum ColumnType;
 
-constexpr std::array kTableNames = {std::string_view("tensors"), std::string_view("scalars"),
-                                    std::string_view("findings"), std::string_view("trials")};
+constexpr std::array kTableNames = {
+    std::string_view("tensors"),        std::string_view("scalars"),
+    std::string_view("findings"),       std::string_view("trials"),
+    std::string_view("profile_events"), std::string_view("system_metrics")};
 
 constexpr std::array kTensorColumns = std::to_array<ColumnSpec>({
     {"trial", kText},
@@ -91,6 +93,35 @@ constexpr std::array kTrialColumns = std::to_array<ColumnSpec>({
     {"metadata", kText, false},
 });
 
+constexpr std::array kProfileEventColumns = std::to_array<ColumnSpec>({
+    {"trial", kText},
+    {"node", kText},
+    {"file_type", kText},
+    {"phase", kText},
+    {"name", kText},
+    {"step", kInteger},
+    {"start", kTime},
+    {"duration", kNumber},
+    {"pid", kInteger},
+    {"tid", kInteger},
+    {"phase_pid", kInteger},
+    {"args", kText},
+    {"start_us", kNumber, false},
+    {"file", kText, false},
+});
+
+constexpr std::array kSystemMetricColumns = std::to_array<ColumnSpec>({
+    {"trial", kText},
+    {"node", kText},
+    {"type", kText},
+    {"name", kText},
+    {"dimension", kText},
+    {"value", kNumber},
+    {"time", kTime},
+    {"timestamp", kNumber, false},
+    {"file", kText, false},
+});
+
 constexpr size_t kNorms = 2;
 constexpr size_t kPlain = tensor::kReductionKinds;
 static_assert(kStatistics == 2 * kPlain - kNorms);
@@ -102,6 +133,8 @@ std::span<const ColumnSpec> ColumnsOf(Table table) {
     case Table::kScalars: return kScalarColumns;
     case Table::kFindings: return kFindingColumns;
     case Table::kTrials: return kTrialColumns;
+    case Table::kProfileEvents: return kProfileEventColumns;
+    case Table::kSystemMetrics: return kSystemMetricColumns;
     default: return kTensorColumns;
   }
 }
@@ -112,7 +145,8 @@ Result<Table> TableFromName(std::string_view name) {
   const auto found = std::find(kTableNames.begin(), kTableNames.end(), name);
   if (found != kTableNames.end()) return static_cast<Table>(found - kTableNames.begin());
   return InvalidArgument(StrCat("there is no table '", name.substr(0, 64),
-                                "'; there are tensors, scalars, findings, ", "trials",
+                                "'; there are tensors, scalars, findings, trials, ",
+                                "profile_events, system_metrics",
                                 DidYouMean(name, {kTableNames.begin(), kTableNames.end()})));
 }
 

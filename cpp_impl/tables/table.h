@@ -16,10 +16,12 @@
 namespace smdebug::tables {
 
 enum class Table : uint8_t {
-  kTensors,   // a row for each tensor, step and worker
-  kScalars,   // a row for each tensor of one element, step and worker
-  kFindings,  // a row for each finding of a rule
-  kTrials,    // a row for each trial
+  kTensors,        // a row for each tensor, step and worker
+  kScalars,        // a row for each tensor of one element, step and worker
+  kFindings,       // a row for each finding of a rule
+  kTrials,         // a row for each trial
+  kProfileEvents,  // a row for each event of a profiler's timelines
+  kSystemMetrics,  // a row for each sample of a profiler's system metrics
 };
 
 struct ColumnSpec {

@@ -5,8 +5,8 @@
 namespace smdebug::fuzz {
 
 const Target *FindTarget(std::string_view name) {
-  const std::array all = {ConfigTargets(), FormatTargets(), NetTargets(), ServeTargets(),
-                          TrialTargets()};
+  const std::array all = {ConfigTargets(),  FormatTargets(), NetTargets(),
+                          ProfileTargets(), ServeTargets(),  TrialTargets()};
   for (const std::span<const Target> targets : all) {
     for (const Target &target : targets) {
       if (target.name == name) return &target;

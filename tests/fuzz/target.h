@@ -16,6 +16,7 @@ struct Target {
 std::span<const Target> ConfigTargets();
 std::span<const Target> FormatTargets();
 std::span<const Target> NetTargets();
+std::span<const Target> ProfileTargets();
 std::span<const Target> ServeTargets();
 std::span<const Target> TrialTargets();
 

@@ -12,7 +12,6 @@ from smdebug.core.writer import FileWriter
 from smdebug.exceptions import (
     MissingCollectionFiles,
     NoMoreData,
-    SMDebugNotImplementedError,
     SMDebugRuntimeError,
     SMDebugTypeError,
     SMDebugValueError,
@@ -127,11 +126,6 @@ def test_opening_waits_for_the_collection_files_of_all_workers(out_dir):
     timer.start()
     assert create_trial(out_dir).workers() == ["worker_0", "worker_1"]
     timer.join()
-
-
-def test_trials_of_profilers_are_not_there_yet(recorder):
-    with pytest.raises(SMDebugNotImplementedError):
-        create_trial(recorder.path, profiler=True)
 
 
 def test_a_closed_trial_answers_no_more(recorder):

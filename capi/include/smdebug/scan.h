@@ -21,6 +21,9 @@ typedef struct smd_partitions smd_partitions;
  *   "scalars"   a row for each tensor of one element, step and worker
  *   "findings"  a row for each finding of rules, which the scan evaluates
  *   "trials"    a row for each trial, with its state and steps
+ *   "profile_events"  a row for each event in the timelines of a profiler folder
+ *   "system_metrics"  a row for each sample of the system metrics of a profiler folder
+ * The paths of the last two name profiler folders, which have a folder "system" or "framework".
  *
  * Fails: INVALID_ARGUMENT (no such table; the message names the nearest).
  * Thread: any.   Since: 1.0 */
@@ -28,19 +31,23 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
 
 /* Adds a value to an option.  Those marked + may be added several times; of the others,
  * the last value counts.  Conditions narrow the rows together.
- *   path +        a trial, a folder or bucket that holds trials, or a pattern of such
+ *   path +        a trial or profiler folder, a folder or bucket that holds trials, or a pattern of
+ * such
  *                 ("s3://jobs/2026-*"); at least one is needed
  *   name          the name of the trial, in place of the last part of its path
  *   column +      a column to return (default: all but "value", "bytes", "configuration" and
  *                 "metadata")
  *   trial +       a regular expression found in the trial's name
- *   tensor +      a tensor's name
- *   regex +       a regular expression found in the tensor's name
+ *   tensor +      a tensor's name; of profilers, an event's or a metric's
+ *   regex +       a regular expression found in that name
  *   collection    a collection that holds the tensor
  *   mode +        TRAIN, EVAL, PREDICT, or GLOBAL: steps of jobs without modes
- *   worker +      a worker's name
+ *   worker +      a worker's name; of profilers, a node's
  *   first, end    global steps: first <= step < end
  *   compute       "true": statistics that were not saved are computed from values
+ *   time_first    of profilers: drops events that end before, in microseconds since 1970 (UTC)
+ *   time_end      of profilers: drops events that begin then or later
+ *   file +        of profilers: the end of the name of a file to read
  *   damage        "skip" (default): what cannot be read is logged and left out;
  *                 "fail": it ends the stream
  *   rule +        a built-in rule for "findings", as NAME or NAME {"parameter": value}

@@ -33,7 +33,7 @@ def read(
     paths : str, path, several, or Scan
         As `smdebug.scan` takes them; or a scan, which has its table and conditions.
     table : str
-        The table: "tensors", "scalars", "findings" or "trials".
+        The table, such as "tensors" or "scalars"; docs/tables.md lists them.
     npartitions : int, optional
         The most partitions of the DataFrame.  Defaults to one for each partition of the scan, or
         for each eight in tables other than "tensors", whose rows are few.

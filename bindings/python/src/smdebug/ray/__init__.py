@@ -30,7 +30,7 @@ def read(
     paths : str, path, several, or Scan
         As `smdebug.scan` takes them; or a scan, which has its table and conditions.
     table : str
-        The table: "tensors", "scalars", "findings" or "trials".
+        The table, such as "tensors" or "scalars"; docs/tables.md lists them.
     concurrency, override_num_blocks : int, optional
         As `ray.data.read_datasource` takes them.
     **conditions

@@ -30,6 +30,8 @@ _OPTIONS = {
     # A row with a problem has no other column, hence Spark evaluates these filters too.
     "findings": {"trial": "trial"},
     "trials": {"trial": "trial"},
+    "profile_events": {"trial": "trial", "node": "worker", "name": "tensor"},
+    "system_metrics": {"trial": "trial", "node": "worker"},
 }
 # An option by which other values may be selected already.
 _ALSO = {"tensor": "regex"}

@@ -27,6 +27,8 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "scalars": {**_OF_ROWS, "name": "tensor"},
     "findings": {"trial": "trial", "tensor": "tensor", "worker": "worker", "mode": "mode"},
     "trials": {"trial": "trial"},
+    "profile_events": {"trial": "trial", "node": "worker", "name": "tensor", "step": "step"},
+    "system_metrics": {"trial": "trial", "node": "worker", "name": "tensor"},
 }
 _MODES: FrozenSet[str] = frozenset({"TRAIN", "EVAL", "PREDICT"})
 _MOST_STEP = 2**63 - 2

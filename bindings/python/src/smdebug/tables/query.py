@@ -68,7 +68,7 @@ def open_source(connection: Any, name: str, scan: Scan) -> _Source:
 
 
 class Query:
-    """A SELECT statement over the tables tensors, scalars, findings and trials.
+    """A SELECT statement over the tables in `TABLES`.
 
     Parameters
     ----------

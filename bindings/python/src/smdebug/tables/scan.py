@@ -214,7 +214,8 @@ def scan(
     table : str
         "tensors": a row for each tensor, step and worker, with its statistics; "scalars": for
         each tensor of one element; "findings": for each finding of rules; "trials": for each
-        trial, with its state.  docs/tables.md lists the columns.
+        trial, with its state; "profile_events" and "system_metrics": for each event and sample
+        in profiler folders.  docs/tables.md lists the columns.
     columns : str or several, optional
         The columns.  Defaults to all but "value", "bytes", "configuration" and "metadata".
     trials, regex : str or several, optional

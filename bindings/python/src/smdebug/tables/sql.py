@@ -15,7 +15,7 @@ from smdebug.tables.scan import Scan
 
 __all__ = ["TABLES", "TableUse", "is_column", "parse", "tables_in", "unknown_tables"]
 
-TABLES = ("tensors", "scalars", "findings", "trials")
+TABLES = ("tensors", "scalars", "findings", "trials", "profile_events", "system_metrics")
 
 Node = Dict[str, Any]
 

@@ -1,0 +1,22 @@
+"""Reads what the profiler of a job recorded."""
+
+from smdebug.profiler.algorithm_metrics_reader import (
+    LocalAlgorithmMetricsReader,
+    S3AlgorithmMetricsReader,
+)
+from smdebug.profiler.metrics_reader_base import MetricsReaderBase
+from smdebug.profiler.system_metrics_reader import LocalSystemMetricsReader, S3SystemMetricsReader
+from smdebug.profiler.system_profiler_file_parser import ProfilerSystemEvent
+from smdebug.profiler.trace_event_file_parser import TraceEvent
+from smdebug.profiler.utils import TimeUnits
+
+__all__ = [
+    "LocalAlgorithmMetricsReader",
+    "LocalSystemMetricsReader",
+    "MetricsReaderBase",
+    "ProfilerSystemEvent",
+    "S3AlgorithmMetricsReader",
+    "S3SystemMetricsReader",
+    "TimeUnits",
+    "TraceEvent",
+]

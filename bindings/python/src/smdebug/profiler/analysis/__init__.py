@@ -1,0 +1,1 @@
+"""Analyses of what the profiler recorded."""

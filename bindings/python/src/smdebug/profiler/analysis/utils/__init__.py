@@ -1,0 +1,1 @@
+"""Frames of pandas, and timelines."""

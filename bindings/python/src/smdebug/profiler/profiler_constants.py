@@ -1,0 +1,39 @@
+"""Names and numbers of the profiler's files."""
+
+__all__ = [
+    "CONVERT_MICRO_TO_NS",
+    "CONVERT_TO_MICROSECS",
+    "DEFAULT_PREFIX",
+    "DEFAULT_SYSTEM_PROFILER_PREFIX",
+    "ENV_TIME_BUFFER",
+    "ENV_TRAIILING_DURATION",
+    "HOROVODTIMELINE_SUFFIX",
+    "MERGEDTIMELINE_SUFFIX",
+    "MODELTIMELINE_SUFFIX",
+    "PYTHONTIMELINE_SUFFIX",
+    "SMDATAPARALLELTIMELINE_SUFFIX",
+    "TENSORBOARDTIMELINE_SUFFIX",
+    "TIME_BUFFER_DEFAULT",
+    "TRACE_DIRECTORY_FORMAT",
+    "TRAILING_DURATION_DEFAULT",
+]
+
+DEFAULT_PREFIX = "framework/pevents"
+DEFAULT_SYSTEM_PROFILER_PREFIX = "system"
+TRACE_DIRECTORY_FORMAT = "%Y%m%d%H"
+PYTHONTIMELINE_SUFFIX = "pythontimeline.json"
+MODELTIMELINE_SUFFIX = "model_timeline.json"
+TENSORBOARDTIMELINE_SUFFIX = "trace.json.gz"
+HOROVODTIMELINE_SUFFIX = "horovod_timeline.json"
+SMDATAPARALLELTIMELINE_SUFFIX = "smdataparallel_timeline.json"
+MERGEDTIMELINE_SUFFIX = "merged_timeline.json"
+
+# Files are read whose stamps lie so many microseconds outside of the requested times.
+ENV_TIME_BUFFER = "TIME_BUFFER_MICROSECONDS"
+TIME_BUFFER_DEFAULT = 3 * 60 * 1000 * 1000
+# A list of a bucket begins so many microseconds before the last known file, for late ones.
+ENV_TRAIILING_DURATION = "TRAILING_DURATION_MICROSECONDS"
+TRAILING_DURATION_DEFAULT = 5 * 60 * 1000 * 1000
+
+CONVERT_TO_MICROSECS = 1000000
+CONVERT_MICRO_TO_NS = 1000

@@ -1,0 +1,89 @@
+"""Reads system metrics."""
+
+from __future__ import annotations
+
+import bisect
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+
+from smdebug.core.utils import is_s3
+from smdebug.exceptions import SMDebugValueError
+from smdebug.profiler.metrics_reader_base import MetricsReaderBase
+from smdebug.profiler.system_profiler_file_parser import ProfilerSystemEvent
+from smdebug.profiler.utils import (
+    Time,
+    get_utctimestamp_us_since_epoch_from_system_profiler_file,
+)
+
+__all__ = ["LocalSystemMetricsReader", "S3SystemMetricsReader", "SystemMetricsReader"]
+
+_NANOSECONDS = 1000 * 1000 * 1000
+
+
+class SystemMetricsReader(MetricsReaderBase):
+    """Reads system metrics as `ProfilerSystemEvent`."""
+
+    _table = "system_metrics"
+    prefix = "system"
+
+    def _stamp_of(self, name: str) -> Optional[int]:
+        return get_utctimestamp_us_since_epoch_from_system_profiler_file(name)
+
+    def _files_between(self, start: Time, end: Time, timestamps: List[int]) -> Tuple[int, int]:
+        # A file holds what was sampled after its stamp.
+        first = max(bisect.bisect_right(timestamps, start) - 1, 0)
+        return first, bisect.bisect_left(timestamps, end) + 1
+
+    def _columns(self) -> Sequence[str]:
+        return ("type", "name", "dimension", "value", "node", "timestamp")
+
+    def _events(self, columns: Dict[str, List[Any]]) -> Iterable[ProfilerSystemEvent]:
+        return map(ProfilerSystemEvent, *(columns[column] for column in self._columns()))
+
+    def columns_between(self, start: Time, end: Time) -> Dict[str, List[Any]]:
+        """Returns the samples between about two times in microseconds, as a list for each
+        attribute: some may lie outside."""
+        found: Dict[str, List[Any]] = {name: [] for name in self._columns()}
+        files = self._get_event_files_in_the_range(start, end)
+        for columns in self._read_columns(files, (start, end)):
+            for name, values in columns.items():
+                found[name].extend(values)
+        return found
+
+    def _is_between(self, event: Any, start: Time, end: Time) -> bool:
+        # As the original rounds.
+        return bool(int(start * 1000) <= int(event.timestamp * _NANOSECONDS) <= int(end * 1000))
+
+
+class LocalSystemMetricsReader(SystemMetricsReader):
+    """Reads system metrics in a folder.
+
+    Parameters
+    ----------
+    trace_root_folder : str
+        The profiler folder, which holds the folder "system".
+    use_in_memory_cache : bool
+        Whether events of files that were read are kept.
+    """
+
+    def __init__(self, trace_root_folder: str, use_in_memory_cache: bool = False) -> None:
+        self.trace_root_folder = trace_root_folder
+        super().__init__(trace_root_folder, use_in_memory_cache)
+
+
+class S3SystemMetricsReader(SystemMetricsReader):
+    """Reads system metrics in a bucket.
+
+    Parameters
+    ----------
+    s3_trial_path : str
+        s3://bucket/prefix of the profiler folder.
+    use_in_memory_cache : bool
+        Whether events of files that were read are kept.
+    """
+
+    def __init__(self, s3_trial_path: str, use_in_memory_cache: bool = False) -> None:
+        on_s3, bucket, prefix = is_s3(s3_trial_path)
+        if not on_s3:
+            raise SMDebugValueError(f"{s3_trial_path}: not an address in S3 (s3://bucket/prefix)")
+        self.bucket_name, self.base_folder = bucket, prefix
+        super().__init__(s3_trial_path, use_in_memory_cache)

@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "base/strings.h"
+#include "profile/profile_files.h"
+#include "profile/read_system.h"
+#include "profile/read_timeline.h"
+#include "target.h"
+
+namespace smdebug::fuzz {
+namespace {
+
+void Timeline(std::string_view input) {
+  // Two files of one node: the second begins where a NUL is.
+  const size_t cut = std::min(input.find('\0'), input.size());
+  profile::TimelineState state;
+  for (const std::string_view text : {input.substr(0, cut), input.substr(cut)}) {
+    profile::TimelineFileReader reader{profile::TextPieces(std::string(text)), &state};
+    profile::TimelineEvent event;
+    size_t count = 0;
+    while (true) {
+      const auto is_there = reader.Next(&event);
+      Require(is_there.IsOk(), "a text can be read");
+      if (!*is_there) break;
+      Require(std::isfinite(event.duration), "a duration is a number");
+      Require(++count <= text.size(), "each event has bytes of its own");
+    }
+  }
+}
+
+void SystemMetrics(std::string_view input) {
+  profile::SystemFileReader reader{profile::TextPieces(std::string(input))};
+  profile::SystemEvent event;
+  while (true) {
+    const auto is_there = reader.Next(&event);
+    Require(is_there.IsOk(), "a text can be read");
+    if (!*is_there) break;
+    Require(IsUtf8(event.dimension.view) && IsUtf8(event.type.view), "texts are UTF-8");
+  }
+  static_cast<void>(profile::ParseSystemFileName(input));
+  static_cast<void>(profile::ParseTimelineFileName(input));
+}
+
+constexpr std::array kTargets = {Target{"timeline", Timeline},
+                                 Target{"system_metrics", SystemMetrics}};
+
+}  // namespace
+
+std::span<const Target> ProfileTargets() { return kTargets; }
+
+}  // namespace smdebug::fuzz

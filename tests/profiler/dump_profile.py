@@ -1,0 +1,95 @@
+"""Prints what a package reads from a profiler folder, as JSON: dump_profile.py FOLDER QUERIES OUT"""
+
+import json
+import sys
+
+from smdebug.profiler.algorithm_metrics_reader import LocalAlgorithmMetricsReader
+from smdebug.profiler.analysis.utils.merge_timelines import MergedTimeline
+from smdebug.profiler.analysis.utils.pandas_data_analysis import PandasFrameAnalysis, StatsBy
+from smdebug.profiler.analysis.utils.profiler_data_to_pandas import PandasFrame
+from smdebug.profiler.system_metrics_reader import LocalSystemMetricsReader
+from smdebug.profiler.utils import TimeUnits
+
+# 1.0.34 takes tids from a hash that differs in each process.
+NOT_COMPARED = {"tid"}
+
+
+def samples(events):
+    return sorted(
+        [e.type, e.name or "", e.dimension, e.value, e.node_id, e.timestamp] for e in events
+    )
+
+
+def events_of(events):
+    # 1.0.34 leaves out the type of Horovod's files.
+    return sorted(
+        [
+            [e.start_time, e.end_time, e.event_name, e.event_phase, e.node_id, str(e.pid)]
+            + [e.phase_pid, e.phase, e.file_type or "HorovodMetrics", json.dumps(e.event_args)]
+            for e in events
+        ]
+    )
+
+
+def frame(rows):
+    columns = [name for name in rows.columns if str(name) not in NOT_COMPARED]
+    return [list(map(str, columns)), sorted(map(str, rows[columns].values.tolist()))]
+
+
+def merged(path, query, out):
+    with open(MergedTimeline(path, output_directory=out).merge_timeline(*query)) as file:
+        events = json.load(file)
+    bands = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    return sorted(
+        [e["ph"], bands[e["pid"]], e["name"], e["ts"], e.get("dur", 0)] for e in events if e["ph"] in "XC"
+    )
+
+
+def main(path, queries, out):
+    with open(queries) as file:
+        asked = json.load(file)
+    system = LocalSystemMetricsReader(path)
+    timelines = LocalAlgorithmMetricsReader(path)
+    answers = {
+        "files": [
+            reader.get_timestamp_of_first_available_file()
+            + reader.get_timestamp_of_latest_available_file()
+            for reader in (system, timelines)
+        ],
+        "system": [
+            samples(system.get_events(begin, end, TimeUnits[unit], kind, endings))
+            for begin, end, unit, kind, endings in asked["system"]
+        ],
+        "framework": [
+            events_of(timelines.get_events(begin, end, TimeUnits[unit], None, endings))
+            for begin, end, unit, endings in asked["framework"]
+        ],
+        "steps": [events_of(timelines.get_events_by_step(*steps)) for steps in asked["steps"]],
+        "merged": merged(path, asked["merge"], out),
+    }
+    frames = PandasFrame(path)
+    answers["frames"] = [
+        frame(frames.get_all_system_metrics()),
+        frame(frames.get_all_framework_metrics()),
+        frame(frames.get_all_dataloader_metrics([".*DataLoader"])),
+    ]
+    answers["timesteps"] = frames.get_framework_metrics_by_timesteps(asked["stamps"])
+    try:
+        analysis = PandasFrameAnalysis(
+            frames.get_all_system_metrics(), frames.get_all_framework_metrics()
+        )
+    except IndexError:
+        # 1.0.34 fails if an event without a step lies outside of all steps.
+        return {**answers, "phases": None, "statistics": None}
+    answers["phases"] = frame(analysis.get_training_phase_intervals())
+    answers["statistics"] = [
+        [name, *map(float, numbers)]
+        for by in StatsBy
+        for name, *numbers in analysis.get_step_statistics(by=by).values.tolist()
+    ]
+    return answers
+
+
+if __name__ == "__main__":
+    result = main(*sys.argv[1:])
+    print("\n" + json.dumps(result))
