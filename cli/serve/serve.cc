@@ -2,6 +2,7 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -197,6 +198,7 @@ class Serve final : public Command {
       options.socket = socket.Release();
       const HttpServer server(options,
                               [&](const Request &request) { return router.Answer(request); });
+      WarnOfMissing();
       PrintAddress(socket);
       signals.Await();
       hub.End();
@@ -239,6 +241,17 @@ class Serve final : public Command {
     RuleChoice choice{profile_, {}};
     for (const std::string &text : rules_) choice.requests.push_back(ParseRule(text));
     return choice;
+  }
+
+  // A path may begin to exist while the server runs; more often it is misspelt.
+  void WarnOfMissing() const {
+    for (const std::string &path : paths_) {
+      std::error_code ignored;
+      const bool is_plain =
+          path.find_first_of("*?[") == std::string::npos && path.find("://") == std::string::npos;
+      if (!is_plain || std::filesystem::exists(path, ignored)) continue;
+      Complain("warning: " + Printable(path) + " does not exist; its runs are shown once it does");
+    }
   }
 
   void PrintAddress(const ListeningSocket &socket) const {
