@@ -282,6 +282,7 @@ class Rules final : public Command {
                                       [&](const RuleInfo &rule) { return rule.name == name; });
       if (found == rules.end()) {
         std::vector<std::string> names;
+        names.reserve(rules.size());
         for (const RuleInfo &rule : rules) names.push_back(rule.name);
         throw UsageError("there is no built-in rule '" + Printable(Shortened(name, 40)) + "'" +
                          DidYouMean(name, names));

@@ -17,6 +17,7 @@ PROCESS_HANDLES = {
     "smd_collection",
     "smd_event_file",
     "smd_hook",
+    "smd_profiler",
     "smd_rule_set",
     "smd_step_file",
     "smd_tensor",

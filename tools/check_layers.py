@@ -19,7 +19,7 @@ ALLOWED = {
     "config": {"base", "tensor"},
     "rules": {"base", "tensor", "config"},
     "diagnose": {"base", "tensor", "config", "rules"},
-    "profile": {"base", "storage"},
+    "profile": {"base", "storage", "config"},
     "record": {"base", "tensor", "format", "storage", "config", "rules"},
     "analyze": {"base", "tensor", "format", "storage", "config", "rules"},
     "tables": {"base", "tensor", "format", "storage", "config", "rules", "profile", "analyze"},

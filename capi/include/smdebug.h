@@ -17,8 +17,8 @@
  *    For an optional string, NULL and "" both mean "not given".
  *  - "Thread: any" means concurrently on one handle.  "Thread: one" means one
  *    thread at a time on one handle.  Different handles never interfere.
- *  - A hook, trial, tensor, collection, rule set, step file, event file or bucket
- *    belongs to the process that made it.  In a child forked since, functions that can
+ *  - A hook, profiler, trial, tensor, collection, rule set, step file, event file or
+ *    bucket belongs to the process that made it.  In a child forked since, functions that can
  *    fail return SMD_AFTER_FORK, the others answer as for NULL, and `_free` does
  *    nothing.  All other handles are plain data: a child has its own copy.
  *  - A function that can fail with IO can, if it reaches a bucket, also fail with
@@ -41,6 +41,7 @@
 #include "smdebug/log.h"
 #include "smdebug/metadata.h"
 #include "smdebug/placement.h"
+#include "smdebug/profiler.h"
 #include "smdebug/rule_set.h"
 #include "smdebug/scan.h"
 #include "smdebug/statistics.h"

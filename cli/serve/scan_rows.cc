@@ -14,7 +14,7 @@ constexpr double kMicroseconds = 1e6;
 
 ScanHandle MakeScan(const char *table, const std::string &path, const Settings &settings,
                     const std::vector<const char *> &columns) {
-  ScanHandle scan = detail::Make<ScanHandle>(smd_scan_new, table);
+  auto scan = detail::Make<ScanHandle>(smd_scan_new, table);
   detail::Check(smd_scan_add(scan.get(), "path", path.c_str()));
   for (const char *column : columns) detail::Check(smd_scan_add(scan.get(), "column", column));
   for (const auto &[name, value] : settings) {

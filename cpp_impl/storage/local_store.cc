@@ -406,6 +406,32 @@ Result<std::unique_ptr<FileWriter>> LocalStore::Create(const std::string &name) 
       std::make_unique<LocalWriter>(std::move(root), std::move(file), name, PathOf(name)));
 }
 
+Result<std::unique_ptr<GrowingFile>> LocalStore::Grow(const std::string &temporary_name) {
+  std::shared_ptr<LocalRoot> root;
+  SMD_ASSIGN_OR_RETURN(FileDescriptor file, CreateBelow(temporary_name, O_WRONLY | O_EXCL, &root));
+  const std::string path = PathOf(temporary_name);
+  if (!LockForWriting(*root, file, temporary_name)) return SystemError("making", path, ENOENT);
+  FileDescriptor folder(fcntl(root->Number(), F_DUPFD_CLOEXEC, 0));
+  if (!folder.IsOpen()) return SystemError("making", path, errno);
+  return std::unique_ptr<GrowingFile>(std::make_unique<LocalGrowingFile>(
+      std::move(folder), std::move(file), temporary_name, path,
+      [this](const std::string &made) { return MakeFolder(made); }));
+}
+
+Status LocalStore::TakeOver(const std::string &temporary_name, const UseText &use) {
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<LocalRoot> root, Root());
+  if (!root->HasLocks()) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(const FileDescriptor file, OpenBelow(temporary_name, O_RDONLY | O_NONBLOCK));
+  if (TryLock(file.Number(), LockKind::kExclusive) != LockResult::kTaken) return Status::Ok();
+  const std::string path = PathOf(temporary_name);
+  SMD_ASSIGN_OR_RETURN(const bool is_same,
+                       IsSameFile(file.Number(), root->Number(), temporary_name, path));
+  if (!is_same) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(const std::string text, ReadText(temporary_name));
+  SMD_RETURN_IF_ERROR(use(text));
+  return Remove(temporary_name);
+}
+
 Status LocalStore::Remove(const std::string &name) {
   if (unlink(PathOf(name).c_str()) == 0 || errno == ENOENT) return Status::Ok();
   return SystemError("removing", PathOf(name), errno);

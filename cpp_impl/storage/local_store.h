@@ -8,13 +8,14 @@
 
 #include "base/mutex.h"
 #include "storage/file_descriptor.h"
+#include "storage/growing_file.h"
 #include "storage/store.h"
 
 namespace smdebug::storage {
 
 class LocalRoot;
 
-class LocalStore final : public Store {
+class LocalStore final : public Store, public GrowingStore {
  public:
   // Creates nothing: the folder is created with the first file.
   static Result<std::shared_ptr<Store>> At(std::string_view path);
@@ -30,6 +31,8 @@ class LocalStore final : public Store {
   Result<std::vector<std::string>> Folders(const std::string &folder) override;
   std::unique_ptr<Listing> Follow(const std::string &folder) override;
   Result<std::unique_ptr<FileWriter>> Create(const std::string &name) override;
+  Result<std::unique_ptr<GrowingFile>> Grow(const std::string &temporary_name) override;
+  Status TakeOver(const std::string &temporary_name, const UseText &use) override;
   Status Remove(const std::string &name) override;
   // If the path now leads to another folder, uses that folder from here on.
   Result<std::optional<FileIdentity>> IdentityOf(const std::string &name) override;

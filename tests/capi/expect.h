@@ -85,6 +85,17 @@ static inline smd_trial *open_trial(const char *path) {
   return trial;
 }
 
+/* A profiler that does not sample. */
+static inline smd_profiler *open_profiler(const char *out_dir) {
+  smd_profiler_options *options = NULL;
+  smd_profiler *profiler = NULL;
+  EXPECT_OK(smd_profiler_options_new(&options));
+  EXPECT_OK(smd_profiler_options_set(options, "out_dir", out_dir));
+  EXPECT_OK(smd_profiler_new(options, &profiler));
+  smd_profiler_options_free(options);
+  return profiler;
+}
+
 static const float example_data[6] = {1, 2, 3, 4, 5, 6};
 static const int64_t example_shape[2] = {2, 3};
 

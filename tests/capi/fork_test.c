@@ -205,6 +205,9 @@ static void check_parent(process_handles *own) {
   smd_collection_free(own->smd_collection);
   smd_rule_set_free(own->smd_rule_set);
   smd_bucket_free(own->smd_bucket);
+  EXPECT_OK(smd_profiler_close(own->smd_profiler));
+  EXPECT(smd_profiler_count(own->smd_profiler, "events_written") == 1);
+  smd_profiler_free(own->smd_profiler);
   smd_hook_free(own->smd_hook);
 }
 
@@ -213,6 +216,8 @@ static process_handles make_handles(const char *path, const char *other) {
   process_handles made = {0};
   smd_step_file *file = NULL;
   made.smd_hook = open_hook(path);
+  made.smd_profiler = open_profiler(path);
+  EXPECT_OK(smd_profiler_begin(made.smd_profiler, "e", "p", 0, NULL));
   record_steps(made.smd_hook, 2);
   EXPECT_OK(smd_hook_flush(made.smd_hook, 20000));
   EXPECT_OK(smd_collection_new("mine", &made.smd_collection));

@@ -47,6 +47,7 @@ static void cycle_recording(void) {
   smd_hook_free(hook);
   smd_save_config_free(config);
   smd_reduction_config_free(reductions);
+  smd_profiler_free(open_profiler("never-written"));
 }
 
 static void cycle_reading(void) {

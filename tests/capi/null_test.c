@@ -88,6 +88,23 @@ static void hook(void) {
   EXPECT(smd_hook_is_recording(NULL) == 0 && smd_hook_count(NULL, NULL) == -1);
 }
 
+static void profiler(void) {
+  REFUSED(smd_profiler_options_new(NULL));
+  REFUSED(smd_profiler_options_set(NULL, NULL, NULL));
+  REFUSED(smd_profiler_options_get(NULL, NULL, NULL));
+  REFUSED(smd_profiler_options_set_log(NULL, SMD_LOG_INFO, NULL, NULL, NULL));
+  REFUSED(smd_profiler_new(NULL, NULL));
+  REFUSED(smd_profiler_flush(NULL, 0));
+  REFUSED(smd_profiler_close(NULL));
+  REFUSED(smd_profiler_event(NULL, NULL, NULL, 0, 0, 0, NULL));
+  REFUSED(smd_profiler_begin(NULL, NULL, NULL, 0, NULL));
+  REFUSED(smd_profiler_end(NULL, NULL));
+  REFUSED(smd_profiler_instant(NULL, NULL, NULL, 0, NULL));
+  EXPECT(smd_profiler_now(NULL) == 0 && smd_profiler_count(NULL, NULL) == -1);
+  smd_profiler_options_free(NULL);
+  smd_profiler_free(NULL);
+}
+
 static void metadata(void) {
   REFUSED(smd_hook_set_metadata(NULL, NULL, NULL));
   REFUSED(smd_hook_describe_run(NULL));
@@ -183,6 +200,7 @@ int main(void) {
   hook();
   late_tensors();
   metadata();
+  profiler();
   trial();
   rest();
   return 0;

@@ -103,6 +103,22 @@ static void hook(const char *path) {
   smd_hook_options_free(options);
 }
 
+static void profiler(const char *path) {
+  smd_profiler_options *options = NULL;
+  smd_profiler *opened = open_profiler(path);
+  EXPECT_OK(smd_profiler_options_new(&options));
+  CLEARED(smd_profiler, smd_profiler_new(options, &out));
+  CLEARED(smd_text, smd_profiler_options_get(options, "no option", &out));
+  REFUSED(smd_profiler_options_set(options, NULL, "x"));
+  REFUSED(smd_profiler_options_set(options, "node", NULL));
+  REFUSED(smd_profiler_new(options, NULL));
+  REFUSED(smd_profiler_event(opened, NULL, "p", 0, 0, 0, NULL));
+  REFUSED(smd_profiler_event(opened, "e", NULL, 0, 0, 0, NULL));
+  REFUSED(smd_profiler_end(opened, NULL));
+  smd_profiler_free(opened);
+  smd_profiler_options_free(options);
+}
+
 static void metadata(const char *path) {
   smd_hook *hook = open_hook(path);
   REFUSED(smd_hook_set_metadata(NULL, "key", "value"));
@@ -220,6 +236,7 @@ int main(void) {
   call_with_null();
   config();
   metadata(path);
+  profiler(path);
   hook(path);
   trial(path);
   tensor(path);

@@ -5,6 +5,8 @@
 #include "base/regex.h"
 #include "config/collection_set.h"
 #include "config/hook_config.h"
+#include "profile/json_text.h"
+#include "profile/leftovers.h"
 #include "rules/registry.h"
 #include "rules/support/parameters.h"
 #include "target.h"
@@ -71,12 +73,36 @@ void RuleParameters(std::string_view input) {
   }
 }
 
+// Arguments of an event stay an object on one line.
+void EventArgs(std::string_view input) {
+  if (!profile::IsJsonObject(input)) return;
+  std::string members;
+  profile::AppendMembers(&members, input);
+  for (const char letter : members) Require(letter >= 0x20 && letter < 0x7f, "arguments are ASCII");
+  Require(profile::IsJsonObject("{" + members + "}"), "arguments stay an object");
+}
+
+// A file that was completed needs no completion.
+void Leftovers(std::string_view input) {
+  if (const auto timeline = profile::CompleteTimeline(input)) {
+    const auto again = profile::CompleteTimeline(timeline->text);
+    Require(again && again->text == timeline->text, "a timeline is completed once");
+    Require(JsonDocument::Parse(timeline->text).IsOk(), "a completed timeline is JSON");
+  }
+  if (const auto system = profile::CompleteSystemFile(input)) {
+    const auto again = profile::CompleteSystemFile(system->text);
+    Require(again && again->text == system->text, "a system file is completed once");
+  }
+}
+
 constexpr std::array kTargets = {
     Target{"json", Json},
     Target{"hook_config", HookConfig},
     Target{"collections", Collections},
     Target{"regex", RegularExpression},
     Target{"rule_parameters", RuleParameters},
+    Target{"event_args", EventArgs},
+    Target{"leftovers", Leftovers},
 };
 
 }  // namespace

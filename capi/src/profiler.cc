@@ -1,0 +1,146 @@
+#include "smdebug/profiler.h"
+
+#include "guard.h"
+#include "log_sink.h"
+#include "profile/profiler.h"
+
+struct smd_profiler_options {
+  smdebug::profile::ProfilerOptions options;
+};
+
+struct smd_profiler {
+  std::shared_ptr<smdebug::profile::Profiler> profiler;
+
+  const smdebug::ProcessMark &Mark() const { return profiler->Mark(); }
+};
+
+using namespace smdebug;
+using namespace smdebug::capi;
+using profile::Event;
+using profile::EventKind;
+
+namespace {
+
+// The time of an event that has none is now.
+smd_error *Record(smd_profiler *profiler, EventKind kind, const char *name, const char *phase,
+                  int64_t step, const char *args) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckUsable(profiler, "profiler"));
+    Event event;
+    event.kind = kind;
+    SMD_ASSIGN_OR_RETURN(event.name, RequiredText(name, "name"));
+    SMD_ASSIGN_OR_RETURN(event.phase, RequiredText(phase, "phase"));
+    event.step = step;
+    event.begin_us = profiler->profiler->Now();
+    if (args != nullptr) event.args = args;
+    return profiler->profiler->Add(event);
+  });
+}
+
+}  // namespace
+
+smd_error *smd_profiler_options_new(smd_profiler_options **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    *out = new smd_profiler_options;
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_profiler_options_set(smd_profiler_options *options, const char *name,
+                                    const char *value) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_ASSIGN_OR_RETURN(const std::string_view option, RequiredText(name, "name"));
+    SMD_RETURN_IF_ERROR(NotNull(value, "value"));
+    return options->options.Set(option, value);
+  });
+}
+
+smd_error *smd_profiler_options_get(const smd_profiler_options *options, const char *name,
+                                    smd_text **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_ASSIGN_OR_RETURN(const std::string_view option, RequiredText(name, "name"));
+    return Give(options->options.Get(option), out);
+  });
+}
+
+smd_error *smd_profiler_options_set_log(smd_profiler_options *options, smd_log_level level,
+                                        smd_log_fn log, void *user_data,
+                                        smd_release_fn destroy) noexcept {
+  return Guard([&]() -> Status {
+    SMD_ASSIGN_OR_RETURN(Logger logger, LoggerFromC(level, log, user_data, destroy));
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    options->options.logger = std::move(logger);
+    return Status::Ok();
+  });
+}
+
+void smd_profiler_options_free(smd_profiler_options *options) noexcept { delete options; }
+
+smd_error *smd_profiler_new(const smd_profiler_options *options, smd_profiler **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    return Give(profile::Profiler::Open(options->options), out);
+  });
+}
+
+smd_error *smd_profiler_flush(smd_profiler *profiler, int32_t timeout_ms) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckUsable(profiler, "profiler"));
+    return profiler->profiler->Flush(DeadlineFromC(Clock::System(), timeout_ms));
+  });
+}
+
+smd_error *smd_profiler_close(smd_profiler *profiler) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckUsable(profiler, "profiler"));
+    return profiler->profiler->Close();
+  });
+}
+
+void smd_profiler_free(smd_profiler *profiler) noexcept { Free(profiler); }
+
+int64_t smd_profiler_now(const smd_profiler *profiler) noexcept {
+  return GuardValue<int64_t>(0, [&] { return IsUsable(profiler) ? profiler->profiler->Now() : 0; });
+}
+
+smd_error *smd_profiler_event(smd_profiler *profiler, const char *name, const char *phase,
+                              int64_t step, int64_t begin_us, int64_t duration_us,
+                              const char *args) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckUsable(profiler, "profiler"));
+    Event event;
+    SMD_ASSIGN_OR_RETURN(event.name, RequiredText(name, "name"));
+    SMD_ASSIGN_OR_RETURN(event.phase, RequiredText(phase, "phase"));
+    event.step = step;
+    event.begin_us = begin_us;
+    event.duration_us = duration_us;
+    if (args != nullptr) event.args = args;
+    return profiler->profiler->Add(event);
+  });
+}
+
+smd_error *smd_profiler_begin(smd_profiler *profiler, const char *name, const char *phase,
+                              int64_t step, const char *args) noexcept {
+  return Record(profiler, EventKind::kBegin, name, phase, step, args);
+}
+
+smd_error *smd_profiler_end(smd_profiler *profiler, const char *phase) noexcept {
+  // The name is that of the begin.
+  return Record(profiler, EventKind::kEnd, "end", phase, -1, nullptr);
+}
+
+smd_error *smd_profiler_instant(smd_profiler *profiler, const char *name, const char *phase,
+                                int64_t step, const char *args) noexcept {
+  return Record(profiler, EventKind::kInstant, name, phase, step, args);
+}
+
+int64_t smd_profiler_count(const smd_profiler *profiler, const char *name) noexcept {
+  return GuardValue<int64_t>(-1, [&] {
+    return IsUsable(profiler) && name != nullptr ? profiler->profiler->Count(name) : -1;
+  });
+}
