@@ -1,12 +1,12 @@
 #include "rules.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <thread>
 
 #include "diagnosis_text.h"
+#include "finding_json.h"
 #include "json_writer.h"
 #include "output.h"
 #include "progress.h"
@@ -25,26 +25,10 @@ constexpr std::chrono::milliseconds kBetweenPolls{500};
 constexpr size_t kWidthInPipes = 80;
 constexpr size_t kIndent = 8;  // for the description of a parameter
 
-void NumberOrNull(double number, JsonWriter *json) {
-  std::isnan(number) ? json->Null() : json->Number(number);
-}
-
-void TextOrNull(const std::string &text, JsonWriter *json) {
-  text.empty() ? json->Null() : json->Text(text);
-}
-
 std::string ToJson(const Finding &finding) {
   JsonWriter json;
-  json.BeginObject().Key("rule").Text(finding.rule).Key("status").Text(Name(finding.level));
-  json.Key("step").Whole(finding.step).Key("mode").Text(ModeName(finding.mode));
-  json.Key("mode_step").Whole(finding.mode_step);
-  TextOrNull(finding.worker, &json.Key("worker"));
-  TextOrNull(finding.tensor, &json.Key("tensor"));
-  NumberOrNull(finding.value, &json.Key("value"));
-  NumberOrNull(finding.limit, &json.Key("limit"));
-  TextOrNull(finding.check, &json.Key("check"));
-  json.Key("action").Text(Name(finding.action));
-  return json.Key("message").Text(finding.message).EndObject().Take();
+  ToJson(finding, &json);
+  return json.Take();
 }
 
 // Returns the JSON of a rule without findings, which has the same fields.

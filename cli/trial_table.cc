@@ -5,97 +5,22 @@
 #include <chrono>
 #include <ctime>
 #include <map>
-#include <memory>
 
 #include "natural_order.h"
 #include "output.h"
-#include "smdebug.hpp"
-#include "smdebug/scan.h"
 #include "table.h"
 #include "text.h"
 
 namespace smdebug::cli {
 namespace {
 
-struct FreeScan {
-  void operator()(smd_scan *scan) const { smd_scan_free(scan); }
-};
-using ScanHandle = std::unique_ptr<smd_scan, FreeScan>;
-
-// Holds one of Arrow's structures, and releases it.
-template <class T>
-class Held {
- public:
-  Held() = default;
-  Held(const Held &) = delete;
-  Held &operator=(const Held &) = delete;
-  ~Held() {
-    if (held_.release != nullptr) held_.release(&held_);
+void AddRows(const ScannedRows &rows, std::vector<ListedTrial> *trials) {
+  for (size_t row = 0; row < rows.Count(); ++row) {
+    const auto text = [&](size_t column) { return std::string(rows.Text(column, row)); };
+    trials->push_back({text(0), text(1), text(2), rows.Whole(3, row).value_or(0),
+                       rows.Whole(4, row), rows.Whole(5, row).value_or(0), rows.Whole(6, row),
+                       text(7)});
   }
-  T *Get() { return &held_; }
-
- private:
-  T held_{};
-};
-
-void LogLine(void * /*user_data*/, smd_log_level /*level*/, const char *line) {
-  Complain("warning: " + Printable(line));
-}
-
-// One column of a batch.
-class ColumnReader {
- public:
-  explicit ColumnReader(const ArrowArray *column) : column_(column) {}
-
-  bool IsNull(int64_t row) const {
-    const auto *const valid = static_cast<const unsigned char *>(column_->buffers[0]);
-    if (column_->null_count == 0 || valid == nullptr) return false;
-    const auto at = static_cast<size_t>(row + column_->offset);
-    return (valid[at / 8] >> (at % 8) & 1U) == 0;
-  }
-  std::optional<int64_t> Whole(int64_t row) const {
-    if (IsNull(row)) return std::nullopt;
-    return static_cast<const int64_t *>(column_->buffers[1])[row + column_->offset];
-  }
-  std::string Text(int64_t row) const {
-    if (IsNull(row)) return "";
-    const int32_t *const ends = static_cast<const int32_t *>(column_->buffers[1]) + column_->offset;
-    const char *const texts = static_cast<const char *>(column_->buffers[2]);
-    return {texts + ends[row], texts + ends[row + 1]};
-  }
-
- private:
-  const ArrowArray *column_;
-};
-
-constexpr std::array kColumns = {"trial",     "path",    "state",     "steps",
-                                 "last_step", "workers", "last_time", "problem"};
-
-void ReadBatch(const ArrowArray &batch, std::vector<ListedTrial> *trials) {
-  std::map<std::string_view, ColumnReader> columns;
-  for (size_t i = 0; i < kColumns.size(); ++i) {
-    columns.emplace(kColumns.at(i), ColumnReader(batch.children[i]));
-  }
-  const auto text = [&](const char *name, int64_t row) { return columns.at(name).Text(row); };
-  const auto whole = [&](const char *name, int64_t row) { return columns.at(name).Whole(row); };
-  for (int64_t row = 0; row < batch.length; ++row) {
-    ListedTrial trial;
-    trial.name = text("trial", row);
-    trial.path = text("path", row);
-    trial.state = text("state", row);
-    trial.steps = whole("steps", row).value_or(0);
-    trial.last_step = whole("last_step", row);
-    trial.workers = whole("workers", row).value_or(0);
-    trial.last_time = whole("last_time", row);
-    trial.problem = text("problem", row);
-    trials->push_back(std::move(trial));
-  }
-}
-
-// Returns the message of a stream that has failed.
-std::string ReasonOf(ArrowArrayStream *stream) {
-  const char *const reason = stream->get_last_error(stream);
-  return reason == nullptr ? "the trials cannot be listed" : reason;
 }
 
 // Returns "5 min ago".
@@ -136,33 +61,18 @@ std::map<std::string, size_t> CountStates(const std::vector<ListedTrial> &trials
 
 }  // namespace
 
-std::vector<ListedTrial> FindTrials(
-    const std::string &path, const std::vector<std::string> &regexes,
-    const std::vector<std::pair<std::string, std::string>> &settings) {
-  smd_scan *made = nullptr;
-  detail::Check(smd_scan_new("trials", &made));
-  const ScanHandle scan(made);
-  const auto add = [&](const char *option, const std::string &value) {
-    detail::Check(smd_scan_add(scan.get(), option, value.c_str()));
-  };
-  detail::Check(smd_scan_set_log(scan.get(), SMD_LOG_WARNING, LogLine, nullptr, nullptr));
-  for (const auto &[name, value] : settings) {
-    if (name.starts_with("s3_")) add(name.c_str(), value);  // the others are those of one trial
-  }
-  add("path", path);
-  for (const char *const column : kColumns) add("column", column);
-  for (const std::string &regex : regexes) add("trial", regex);
-  Held<ArrowArrayStream> stream;
-  detail::Check(smd_scan_open(scan.get(), stream.Get()));
+std::vector<ListedTrial> FindTrials(const std::string &path,
+                                    const std::vector<std::string> &regexes,
+                                    const Settings &settings) {
+  TableScan scan = {.table = "trials",
+                    .path = path,
+                    .columns = {"trial", "path", "state", "steps", "last_step", "workers",
+                                "last_time", "problem"},
+                    .settings = settings,
+                    .complains = true};
+  for (const std::string &regex : regexes) scan.conditions.emplace_back("trial", regex);
   std::vector<ListedTrial> trials;
-  while (true) {
-    Held<ArrowArray> batch;
-    if (stream.Get()->get_next(stream.Get(), batch.Get()) != 0) {
-      throw Error(SMD_IO, ReasonOf(stream.Get()));
-    }
-    if (batch.Get()->release == nullptr) break;
-    ReadBatch(*batch.Get(), &trials);
-  }
+  ReadTable(scan, [&](const ScannedRows &rows) { AddRows(rows, &trials); });
   std::sort(trials.begin(), trials.end(),
             [](const ListedTrial &a, const ListedTrial &b) { return NaturalLess(a.name, b.name); });
   return trials;

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "json_writer.h"
+#include "table_scan.h"
 
 namespace smdebug::cli {
 
@@ -25,9 +25,9 @@ struct ListedTrial {
 // Returns the trials at and below `path` whose names match one of `regexes`, if there are any, in
 // natural order.  `settings` are options of the library.  Fails with NOT_FOUND if there is no
 // trial, and as smd_scan_open().
-std::vector<ListedTrial> FindTrials(
-    const std::string &path, const std::vector<std::string> &regexes,
-    const std::vector<std::pair<std::string, std::string>> &settings);
+std::vector<ListedTrial> FindTrials(const std::string &path,
+                                    const std::vector<std::string> &regexes,
+                                    const Settings &settings);
 
 // Prints a row for each trial.
 void PrintTrials(const std::string &path, const std::vector<ListedTrial> &trials);

@@ -1,10 +1,9 @@
 #include "run_facts.h"
 
 #include <ctime>
-#include <memory>
 #include <vector>
 
-#include "smdebug/scan.h"
+#include "table_scan.h"
 #include "text.h"
 
 namespace smdebug::cli::report {
@@ -12,46 +11,17 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000;  // of a timestamp
 
-// Returns the number in the first row of a column of 64 bits, unless it is null.
-std::optional<int64_t> FirstOf(const ArrowArray &column) {
-  if (column.length == 0) return std::nullopt;
-  const auto *const bits = static_cast<const uint8_t *>(column.buffers[0]);
-  const auto place = static_cast<size_t>(column.offset);
-  const bool is_null = bits != nullptr && (bits[place / 8] >> (place % 8) & 1) == 0;
-  if (is_null) return std::nullopt;
-  return static_cast<const int64_t *>(column.buffers[1])[place];
-}
-
-void ReadFirstBatch(ArrowArrayStream *stream, RunFacts *facts) {
-  ArrowArray batch{};
-  if (stream->get_next(stream, &batch) != 0 || batch.release == nullptr) return;
-  if (batch.n_children == 2) {
-    facts->begin = FirstOf(*batch.children[0]);
-    facts->end = FirstOf(*batch.children[1]);
-  }
-  batch.release(&batch);
-}
-
-void Ignore(void *, smd_log_level, const char *) {}
-
 void ReadTimes(const Trial &trial, const std::map<std::string, std::string> &options,
                RunFacts *facts) {
-  smd_scan *made = nullptr;
-  detail::Check(smd_scan_new("trials", &made));
-  const std::unique_ptr<smd_scan, void (*)(smd_scan *)> scan(made, smd_scan_free);
-  detail::Check(smd_scan_set_log(made, SMD_LOG_ERROR, Ignore, nullptr, nullptr));
-  detail::Check(smd_scan_add(made, "path", trial.Path().c_str()));
-  detail::Check(smd_scan_add(made, "column", "first_time"));
-  detail::Check(smd_scan_add(made, "column", "last_time"));
-  for (const auto &[name, value] : options) {
-    if (name.starts_with("s3_")) {
-      detail::Check(smd_scan_add(made, name.c_str(), value.c_str()));
-    }
-  }
-  ArrowArrayStream stream{};
-  detail::Check(smd_scan_open(made, &stream));
-  ReadFirstBatch(&stream, facts);
-  stream.release(&stream);
+  const TableScan scan = {.table = "trials",
+                          .path = trial.Path(),
+                          .columns = {"first_time", "last_time"},
+                          .settings = {options.begin(), options.end()}};
+  ReadTable(scan, [facts](const ScannedRows &rows) {
+    if (rows.Count() == 0) return;
+    facts->begin = rows.Whole(0, 0);
+    facts->end = rows.Whole(1, 0);
+  });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "serve/alerts.h"
 
+#include "finding_json.h"
 #include "json_writer.h"
 #include "output.h"
 #include "serve/judge.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "diagnosis_text.h"
+#include "finding_json.h"
 #include "numbers.h"
 #include "report/inventory.h"
 #include "serve/api.h"

@@ -4,6 +4,7 @@
 
 #include "diagnosis_text.h"
 #include "elements.h"
+#include "finding_json.h"
 #include "serve/api.h"
 #include "text.h"
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "diagnosis_text.h"
+#include "finding_json.h"
 
 namespace smdebug::cli::serve {
 namespace {

@@ -1,21 +1,12 @@
 #include "serve/judge.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "damage.h"
 
 namespace smdebug::cli::serve {
 namespace {
-
-void NumberOrNull(double number, JsonWriter *json) {
-  std::isnan(number) ? json->Null() : json->Number(number);
-}
-
-void TextOrNull(const std::string &text, JsonWriter *json) {
-  text.empty() ? json->Null() : json->Text(text);
-}
 
 RuleSet MakeRules(const RuleChoice &choice) {
   std::vector<SkippedRule> skipped;
@@ -95,19 +86,6 @@ std::vector<Finding> Judge::Since(size_t begin) const {
   const size_t count = state_.first.size();
   return {state_.first.begin() + static_cast<ptrdiff_t>(std::min(begin, count)),
           state_.first.end()};
-}
-
-void ToJson(const Finding &finding, JsonWriter *json) {
-  json->BeginObject().Key("rule").Text(finding.rule).Key("status").Text(Name(finding.level));
-  json->Key("step").Whole(finding.step).Key("mode").Text(ModeName(finding.mode));
-  json->Key("mode_step").Whole(finding.mode_step);
-  TextOrNull(finding.worker, &json->Key("worker"));
-  TextOrNull(finding.tensor, &json->Key("tensor"));
-  NumberOrNull(finding.value, &json->Key("value"));
-  NumberOrNull(finding.limit, &json->Key("limit"));
-  TextOrNull(finding.check, &json->Key("check"));
-  json->Key("action").Text(Name(finding.action));
-  json->Key("message").Text(finding.message).EndObject();
 }
 
 }  // namespace smdebug::cli::serve

@@ -71,7 +71,4 @@ class Judge {
   std::map<std::string, size_t> known_;  // what differs, and how often it was found
 };
 
-// Writes a finding as `smdebug rules --json` does.
-void ToJson(const Finding &finding, JsonWriter *json);
-
 }  // namespace smdebug::cli::serve

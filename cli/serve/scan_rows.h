@@ -3,14 +3,12 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-namespace smdebug::cli::serve {
+#include "table_scan.h"
 
-// Options of the library, as --set gives them.
-using Settings = std::vector<std::pair<std::string, std::string>>;
+namespace smdebug::cli::serve {
 
 // A row of the table "trials".
 struct ListedRun {

@@ -159,7 +159,7 @@ def test_a_path_that_does_not_exist_is_told(tmp_path):
     (tmp_path / "there").mkdir()
     with Served(tmp_path, "there", "nothere", "runs-*") as served:
         _, said = served.stop()
-    assert said == "warning: nothere does not exist; its runs are shown once it does\n"
+    assert said == "smdebug: warning: nothere does not exist; its runs are shown once it does\n"
 
 
 def test_a_folder_without_runs_may_get_some(tmp_path):
