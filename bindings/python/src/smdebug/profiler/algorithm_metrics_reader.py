@@ -7,9 +7,8 @@ import json
 import zlib
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
-from smdebug.core.utils import is_s3
-from smdebug.profiler.metrics_reader_base import MetricsReaderBase
+from smdebug.exceptions import SMDebugTypeError
+from smdebug.profiler.metrics_reader_base import MetricsReaderBase, ReadsBucket, ReadsFolder
 from smdebug.profiler.trace_event_file_parser import ProcessInfo, TraceEvent
 from smdebug.profiler.utils import (
     Time,
@@ -94,39 +93,12 @@ class AlgorithmMetricsReader(MetricsReaderBase):
         return sorted(events, key=lambda event: _ORDER.get(event.file_type, len(_ORDER)))
 
 
-class LocalAlgorithmMetricsReader(AlgorithmMetricsReader):
-    """Reads the events of timelines in a folder.
-
-    Parameters
-    ----------
-    trace_root_folder : str
-        The profiler folder, which holds the folder "framework".
-    use_in_memory_cache : bool
-        Whether events of files that were read are kept.
-    """
-
-    def __init__(self, trace_root_folder: str, use_in_memory_cache: bool = False) -> None:
-        self.trace_root_folder = trace_root_folder
-        super().__init__(trace_root_folder, use_in_memory_cache)
+class LocalAlgorithmMetricsReader(ReadsFolder, AlgorithmMetricsReader):
+    """Reads the events of timelines in a folder."""
 
 
-class S3AlgorithmMetricsReader(AlgorithmMetricsReader):
-    """Reads the events of timelines in a bucket.
-
-    Parameters
-    ----------
-    s3_trial_path : str
-        s3://bucket/prefix of the profiler folder.
-    use_in_memory_cache : bool
-        Whether events of files that were read are kept.
-    """
-
-    def __init__(self, s3_trial_path: str, use_in_memory_cache: bool = False) -> None:
-        on_s3, bucket, prefix = is_s3(s3_trial_path)
-        if not on_s3:
-            raise SMDebugValueError(f"{s3_trial_path}: not an address in S3 (s3://bucket/prefix)")
-        self.bucket_name, self.base_folder = bucket, prefix
-        super().__init__(s3_trial_path, use_in_memory_cache)
+class S3AlgorithmMetricsReader(ReadsBucket, AlgorithmMetricsReader):
+    """Reads the events of timelines in a bucket."""
 
 
 def _args_of(text: Optional[str]) -> Optional[Dict[str, Any]]:

@@ -24,7 +24,7 @@ from smdebug.profiler.utils import Time, TimeUnits, convert_utc_timestamp_to_mic
 from smdebug.tables.columns import batches
 from smdebug.tables.scan import Scan
 
-__all__ = ["MetricsReaderBase"]
+__all__ = ["MetricsReaderBase", "ReadsBucket", "ReadsFolder"]
 
 _MOST_TIME = 2**63 - 1
 
@@ -226,6 +226,41 @@ class MetricsReaderBase:
         """Returns the events from the beginning of a step to that of another."""
         start, end = self._get_time_interval_for_step(start_step, end_step)
         return self.get_events(start, end, TimeUnits.MICROSECONDS, event_type, file_suffix_filter)
+
+
+class ReadsFolder(MetricsReaderBase):
+    """A reader of a folder.
+
+    Parameters
+    ----------
+    trace_root_folder : str
+        The profiler folder, which holds the folders "framework" and "system".
+    use_in_memory_cache : bool
+        Whether events of files that were read are kept.
+    """
+
+    def __init__(self, trace_root_folder: str, use_in_memory_cache: bool = False) -> None:
+        self.trace_root_folder = trace_root_folder
+        super().__init__(trace_root_folder, use_in_memory_cache)
+
+
+class ReadsBucket(MetricsReaderBase):
+    """A reader of a bucket.
+
+    Parameters
+    ----------
+    s3_trial_path : str
+        s3://bucket/prefix of the profiler folder.
+    use_in_memory_cache : bool
+        Whether events of files that were read are kept.
+    """
+
+    def __init__(self, s3_trial_path: str, use_in_memory_cache: bool = False) -> None:
+        on_s3, bucket, prefix = is_s3(s3_trial_path)
+        if not on_s3:
+            raise SMDebugValueError(f"{s3_trial_path}: not an address in S3 (s3://bucket/prefix)")
+        self.bucket_name, self.base_folder = bucket, prefix
+        super().__init__(s3_trial_path, use_in_memory_cache)
 
 
 def _step_of(event: Any) -> Optional[int]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import bisect
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from smdebug.core.utils import is_s3
-from smdebug.exceptions import SMDebugValueError
-from smdebug.profiler.metrics_reader_base import MetricsReaderBase
+from smdebug.profiler.metrics_reader_base import MetricsReaderBase, ReadsBucket, ReadsFolder
 from smdebug.profiler.system_profiler_file_parser import ProfilerSystemEvent
 from smdebug.profiler.utils import (
     Time,
@@ -54,36 +52,9 @@ class SystemMetricsReader(MetricsReaderBase):
         return bool(int(start * 1000) <= int(event.timestamp * _NANOSECONDS) <= int(end * 1000))
 
 
-class LocalSystemMetricsReader(SystemMetricsReader):
-    """Reads system metrics in a folder.
-
-    Parameters
-    ----------
-    trace_root_folder : str
-        The profiler folder, which holds the folder "system".
-    use_in_memory_cache : bool
-        Whether events of files that were read are kept.
-    """
-
-    def __init__(self, trace_root_folder: str, use_in_memory_cache: bool = False) -> None:
-        self.trace_root_folder = trace_root_folder
-        super().__init__(trace_root_folder, use_in_memory_cache)
+class LocalSystemMetricsReader(ReadsFolder, SystemMetricsReader):
+    """Reads system metrics in a folder."""
 
 
-class S3SystemMetricsReader(SystemMetricsReader):
-    """Reads system metrics in a bucket.
-
-    Parameters
-    ----------
-    s3_trial_path : str
-        s3://bucket/prefix of the profiler folder.
-    use_in_memory_cache : bool
-        Whether events of files that were read are kept.
-    """
-
-    def __init__(self, s3_trial_path: str, use_in_memory_cache: bool = False) -> None:
-        on_s3, bucket, prefix = is_s3(s3_trial_path)
-        if not on_s3:
-            raise SMDebugValueError(f"{s3_trial_path}: not an address in S3 (s3://bucket/prefix)")
-        self.bucket_name, self.base_folder = bucket, prefix
-        super().__init__(s3_trial_path, use_in_memory_cache)
+class S3SystemMetricsReader(ReadsBucket, SystemMetricsReader):
+    """Reads system metrics in a bucket."""
