@@ -67,7 +67,7 @@ test-java: all environment servers
 test-python: all environment original servers
 	@tools/setup.sh browser
 	@tools/axe.sh $(SMDEBUG_AXE)
-	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop tests/faults
+	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop tests/profiler tests/faults
 
 # Runs all kills, power losses and failing calls, in each language; `make test` runs a subset.
 torture: export SMDEBUG_TORTURE := 1
