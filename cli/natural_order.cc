@@ -7,15 +7,29 @@ namespace {
 
 bool IsDigit(char letter) { return letter >= '0' && letter <= '9'; }
 
-// Removes the digits at the start of `text`, and returns them without leading zeros.
-std::string_view TakeNumber(std::string_view *text) {
+// Removes the digits at the start of `text`, and returns them.
+std::string_view TakeDigits(std::string_view *text) {
   size_t end = 0;
   while (end < text->size() && IsDigit((*text)[end])) ++end;
-  std::string_view number = text->substr(0, end);
+  const std::string_view digits = text->substr(0, end);
   text->remove_prefix(end);
-  const size_t first = std::min(number.find_first_not_of('0'), number.size());
-  number.remove_prefix(first);
-  return number;
+  return digits;
+}
+
+std::string_view WithoutZeros(std::string_view digits) {
+  return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+}
+
+// What was read just now: digits after "0." are those of a fraction.
+enum class After { kOther, kZero, kPoint };
+
+// Returns less than, equal to or more than 0.
+int CompareDigits(std::string_view a, std::string_view b, After after) {
+  if (after == After::kPoint) return a.compare(b);
+  a = WithoutZeros(a);
+  b = WithoutZeros(b);
+  if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
+  return a.compare(b);
 }
 
 }  // namespace
@@ -23,17 +37,19 @@ std::string_view TakeNumber(std::string_view *text) {
 bool NaturalLess(std::string_view a, std::string_view b) {
   std::string_view rest_a = a;
   std::string_view rest_b = b;
+  After after = After::kOther;
   while (!rest_a.empty() && !rest_b.empty()) {
     if (IsDigit(rest_a.front()) && IsDigit(rest_b.front())) {
-      const std::string_view in_a = TakeNumber(&rest_a);
-      const std::string_view in_b = TakeNumber(&rest_b);
-      if (in_a.size() != in_b.size()) return in_a.size() < in_b.size();
-      if (in_a != in_b) return in_a < in_b;
+      const std::string_view in_a = TakeDigits(&rest_a);
+      const int order = CompareDigits(in_a, TakeDigits(&rest_b), after);
+      if (order != 0) return order < 0;
+      after = WithoutZeros(in_a).empty() ? After::kZero : After::kOther;
       continue;
     }
     const auto byte_a = static_cast<unsigned char>(rest_a.front());
     const auto byte_b = static_cast<unsigned char>(rest_b.front());
     if (byte_a != byte_b) return byte_a < byte_b;
+    after = after == After::kZero && byte_a == '.' ? After::kPoint : After::kOther;
     rest_a.remove_prefix(1);
     rest_b.remove_prefix(1);
   }

@@ -13,6 +13,8 @@ using testing::IsEmpty;
 TEST(NaturalOrder, ComparesRunsOfDigitsAsNumbers) {
   EXPECT_THAT(InNaturalOrder({"fc10", "fc2", "fc1", "a"}), ElementsAre("a", "fc1", "fc2", "fc10"));
   EXPECT_THAT(InNaturalOrder({"2.10", "2.9", "10.1"}), ElementsAre("2.9", "2.10", "10.1"));
+  EXPECT_THAT(InNaturalOrder({"rate=0.2", "rate=0.05", "rate=0.25", "rate=1.10", "rate=1.9"}),
+              ElementsAre("rate=0.05", "rate=0.2", "rate=0.25", "rate=1.9", "rate=1.10"));
   EXPECT_THAT(InNaturalOrder({"b", "", "a1b", "a"}), ElementsAre("", "a", "a1b", "b"));
 }
 
