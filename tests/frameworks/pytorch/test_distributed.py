@@ -56,7 +56,7 @@ def test_each_worker_says_how_many_there_are(folders):
             files = sorted((folder / workers / "collections" / "000000000").iterdir())
             assert [file.name for file in files] == [f"{name}_collections.json" for name in names]
             for file in files:
-                assert json.loads(file.read_text())["_meta"] == {"num_workers": len(names)}
+                assert json.loads(file.read_text())["_meta"]["num_workers"] == len(names)
 
 
 def test_losses_of_workers_are_their_own(folders):
