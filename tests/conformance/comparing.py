@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
 from typing import Any, Dict, Mapping
 
 _HEADER, _FOOTER = 12, 4  # the bytes around a record: length with checksum, checksum of the data
+# What bindings record of the run by themselves: the last member of a collections file's "_meta".
+_RUN = re.compile(rb', "metadata": \{"run\.[^{}]*\}')
 _WALL_TIME = 0x09  # field 1 of an event: eight bytes, first in the record
 
 
 def files_of(trial: Path) -> Dict[str, bytes]:
-    """Returns a trial's files by name, without times and checksums that depend on times."""
+    """Returns a trial's files by name, without times, checksums that depend on times, and
+    what is recorded of the run."""
     files = {}
     for path in sorted(trial.rglob("*")):
         if path.is_file():
@@ -29,6 +33,8 @@ def _without_times(path: Path) -> bytes:
         for payload in index["tensor_payload"]:
             del payload["crc32c"]
         return json.dumps(index).encode()
+    if path.parent.parent.name == "collections":
+        return _RUN.sub(b"", content)
     return b"" if path.name == "training_job_end.ts" else content
 
 
