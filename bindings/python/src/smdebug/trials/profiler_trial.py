@@ -9,7 +9,7 @@ from typing import Any, List, Union
 from smdebug.core.access_layer.utils import has_training_ended, is_rule_signalled_gracetime_passed
 from smdebug.core.logger import get_logger
 from smdebug.core.utils import is_s3
-from smdebug.exceptions import NoMoreProfilerData
+from smdebug.exceptions import NoMoreProfilerData, SMDebugTimeoutError, SMDebugValueError
 from smdebug.profiler.algorithm_metrics_reader import (
     LocalAlgorithmMetricsReader,
     S3AlgorithmMetricsReader,
@@ -20,12 +20,13 @@ from smdebug.profiler.utils import Time
 __all__ = ["ProfilerTrial"]
 
 _POLL_SECONDS = 1.0
+_WAIT_VARIABLE, _WAIT_SECONDS = "SMDEBUG_TRIAL_WAIT_SECONDS", 600
 
 
 class ProfilerTrial:
     """The profiler folder of a job.
 
-    Waits until there is a file.
+    Waits until there is a file: at most SMDEBUG_TRIAL_WAIT_SECONDS, or 600.
 
     Parameters
     ----------
@@ -40,6 +41,13 @@ class ProfilerTrial:
     ----------
     first_timestamp : int
         The time in the first file's name, in microseconds.
+
+    Raises
+    ------
+    SMDebugTimeoutError
+        If there is no file in time.
+    SMDebugValueError
+        If the folder holds tensors instead, or the job has ended without a file.
     """
 
     def __init__(self, name: str, trial_dir: str, output_dir: str) -> None:
@@ -70,6 +78,7 @@ class ProfilerTrial:
 
     def get_first_timestamp(self) -> None:
         """Sets `first_timestamp`; waits until there is a file."""
+        end = time.monotonic() + float(os.environ.get(_WAIT_VARIABLE) or _WAIT_SECONDS)
         while True:
             times = [
                 reader.get_timestamp_of_first_available_file()
@@ -78,9 +87,21 @@ class ProfilerTrial:
             self.first_timestamp = min((each for each in times if each), default=0)
             if self.first_timestamp:
                 return
+            if self.job_finished() or self._holds_tensors():
+                raise SMDebugValueError(
+                    f"{self.path} holds no files of a profiler, and none will come"
+                )
+            if time.monotonic() >= end:
+                raise SMDebugTimeoutError(
+                    f"{self.path} holds no files of a profiler. Is this the folder given to the "
+                    "profiler?"
+                )
             self.logger.info("%s: waiting for files of the profiler", self.path)
             time.sleep(_POLL_SECONDS)
             self._refresh()
+
+    def _holds_tensors(self) -> bool:
+        return not is_s3(self.path)[0] and os.path.isdir(os.path.join(self.path, "collections"))
 
     def get_latest_timestamp(self) -> int:
         """Returns the time up to which there are both system metrics and events, where the job
