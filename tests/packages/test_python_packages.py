@@ -89,7 +89,8 @@ def test_metadata(unpacked, version):
 
 
 def test_wheel_is_small(wheel, unpacked):
-    assert wheel.stat().st_size < 6 * MEGABYTE
+    # The program posts findings over https, so it holds OpenSSL once more than the library.
+    assert wheel.stat().st_size < 9 * MEGABYTE
     assert (unpacked / LIBRARY).stat().st_size < 11 * MEGABYTE
 
 
@@ -127,7 +128,7 @@ def test_stable_abi(wheel):
 
 def test_source_package(sources, source_package, environment, tmp_path):
     """As `pip install` does it, with the libraries of the system."""
-    assert source_package.stat().st_size < MEGABYTE
+    assert source_package.stat().st_size < 1.2 * MEGABYTE
     environment.build(sources)
     printed = environment.run(HERE / "smoke.py", tmp_path / "run")
     [package] = environment.folder.glob("lib/*/site-packages/smdebug")

@@ -34,8 +34,7 @@ class Hook {
   Hook(Hook &&) noexcept = default;
   Hook &operator=(Hook &&) noexcept = default;
 
-  // Waits until what was saved is written; a negative time: without end.  smd_hook_flush(),
-  // smd_hook_close().
+  // Waits until all is written; a negative time: without end.  smd_hook_flush(), smd_hook_close().
   void Flush(std::chrono::milliseconds timeout = kWithoutEnd) {
     CheckKept(smd_hook_flush(Get(), detail::ToMilliseconds(timeout)));
   }
