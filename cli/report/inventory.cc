@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "limits.h"
+#include "natural_order.h"
 #include "progress.h"
 #include "saved.h"
 
@@ -19,29 +21,17 @@ constexpr std::array<std::string_view, 7> kOthers = {
     "hyperparameters", "predictions", "labels", "feature_importance",
     "average_shap",    "full_shap",   "trees"};
 
-template <size_t n>
-bool IsInAny(const RecordedTensor &recorded, const std::array<std::string_view, n> &collections) {
-  return std::any_of(collections.begin(), collections.end(),
-                     [&](std::string_view each) { return recorded.IsIn(std::string(each)); });
-}
-
-bool IsDigit(char character) { return character >= '0' && character <= '9'; }
-
-// Removes the digits at the start of `text` and returns them without leading zeros.
-std::string_view TakeNumber(std::string_view *text) {
-  size_t end = 0;
-  while (end < text->size() && IsDigit((*text)[end])) ++end;
-  std::string_view number = text->substr(0, end);
-  text->remove_prefix(end);
-  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
-  return number;
+bool IsAnyIn(std::span<const std::string_view> names, const std::vector<std::string> &collections) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view each) {
+    return std::find(collections.begin(), collections.end(), each) != collections.end();
+  });
 }
 
 Kind KindOf(const RecordedTensor &recorded, const Saved &saved) {
   if (saved.dtype == DTypeName(DType::kString)) return Kind::kOther;
-  if (IsInAny(recorded, kCurves)) return saved.value ? Kind::kCurve : Kind::kLayer;
-  if (IsInAny(recorded, kOthers)) return Kind::kOther;
-  if (IsInAny(recorded, kLayers)) return Kind::kLayer;
+  const std::optional<Kind> told = KindByCollections(recorded.collections);
+  if (told == Kind::kCurve && !saved.value) return Kind::kLayer;
+  if (told) return *told;
   if (!saved.value) return saved.reductions.empty() ? Kind::kOther : Kind::kLayer;
   return saved.value->Bytes() == DTypeSize(saved.value->GetDType()) ? Kind::kCurve : Kind::kLayer;
 }
@@ -84,20 +74,11 @@ void ReadSteps(const Trial &trial, Inventory *inventory) {
 
 }  // namespace
 
-bool ComesBefore(std::string_view a, std::string_view b) {
-  while (!a.empty() && !b.empty()) {
-    if (IsDigit(a.front()) && IsDigit(b.front())) {
-      const std::string_view left = TakeNumber(&a);
-      const std::string_view right = TakeNumber(&b);
-      if (left.size() != right.size()) return left.size() < right.size();
-      if (left != right) return left < right;
-    } else {
-      if (a.front() != b.front()) return a.front() < b.front();
-      a.remove_prefix(1);
-      b.remove_prefix(1);
-    }
-  }
-  return a.empty() && !b.empty();
+std::optional<Kind> KindByCollections(const std::vector<std::string> &collections) {
+  if (IsAnyIn(kCurves, collections)) return Kind::kCurve;
+  if (IsAnyIn(kOthers, collections)) return Kind::kOther;
+  if (IsAnyIn(kLayers, collections)) return Kind::kLayer;
+  return std::nullopt;
 }
 
 bool RecordedTensor::IsIn(const std::string &collection) const {
@@ -141,7 +122,7 @@ Inventory TakeInventory(const Trial &trial, Problems *problems) {
     progress.Advance();
   }
   std::stable_sort(inventory.tensors.begin(), inventory.tensors.end(),
-                   [](const auto &a, const auto &b) { return ComesBefore(a.name, b.name); });
+                   [](const auto &a, const auto &b) { return NaturalLess(a.name, b.name); });
   return inventory;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ enum class Kind {
   kLayer,  // weights, gradients and activations of the network
   kOther,  // texts, and what a booster records
 };
+
+// Returns what a tensor's collections tell of its kind, or nothing.
+std::optional<Kind> KindByCollections(const std::vector<std::string> &collections);
 
 struct RecordedTensor {
   std::string name;
@@ -40,7 +44,7 @@ struct Inventory {
   std::map<int64_t, StepPlace> places;  // the modes of the steps
   std::map<Mode, size_t> modes;         // the number of steps in each mode
   std::vector<std::string> workers;     // all
-  std::vector<RecordedTensor> tensors;  // sorted by ComesBefore()
+  std::vector<RecordedTensor> tensors;  // in natural order
 
   // Returns TRAIN if it has steps, else the mode with the most steps.
   Mode MainMode() const;
@@ -50,8 +54,5 @@ struct Inventory {
 
 // Reads a value of each tensor.  Omits what cannot be read.  Fails as smdebug::Trial::Steps().
 Inventory TakeInventory(const Trial &trial, Problems *problems);
-
-// Returns true if `a` sorts before `b`; numbers sort by value, so "fc2" precedes "fc10".
-bool ComesBefore(std::string_view a, std::string_view b);
 
 }  // namespace smdebug::cli::report

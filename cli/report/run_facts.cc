@@ -9,7 +9,7 @@
 namespace smdebug::cli::report {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;  // of a timestamp
+constexpr int64_t kSecond = 1'000'000;  // timestamps count microseconds
 
 void ReadTimes(const Trial &trial, const std::map<std::string, std::string> &options,
                RunFacts *facts) {

@@ -136,7 +136,8 @@ Response Access::Redirect(const Request &request) const {
   const std::string path = SafePath(request.path);
   Response response = TextResponse(303, "The token is in a cookie now.");
   if (request.fetch_site == "cross-site") {
-    // Of a link in another site's page, a redirect would not bring the strict cookie back.
+    // The browser does not send a strict cookie after a redirect from another site's link.  A page
+    // that goes on by itself is this site's own.
     response = {200, "text/html; charset=utf-8",
                 "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=" + path + "\">\n"};
   } else {

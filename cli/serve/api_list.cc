@@ -4,8 +4,8 @@
 
 #include "diagnosis_text.h"
 #include "finding_json.h"
+#include "natural_order.h"
 #include "numbers.h"
-#include "report/inventory.h"
 #include "serve/api.h"
 
 namespace smdebug::cli::serve {
@@ -42,7 +42,7 @@ bool LossIsBefore(const Run &a, const Run &b, bool descends) {
 
 void Sort(const std::string &column, bool descends, std::vector<RunPtr> *runs) {
   std::stable_sort(runs->begin(), runs->end(), [](const RunPtr &a, const RunPtr &b) {
-    return report::ComesBefore(a->row.name, b->row.name);
+    return NaturalLess(a->row.name, b->row.name);
   });
   if (column == "name" || column.empty()) {
     if (descends) std::reverse(runs->begin(), runs->end());
@@ -195,10 +195,10 @@ Response AnswerMetrics(const ApiContext &context, const Request &) {
       },
       &out);
   AddMetric(
-      runs, "loss", "The last loss of runs that were looked at.",
+      runs, "loss", "The last recorded loss, if the server has read the run.",
       [](const Run &run) { return run.summary ? run.summary->loss : std::nullopt; }, &out);
   AddMetric(
-      runs, "findings", "Findings of rules in runs that were looked at.",
+      runs, "findings", "The number of findings, if the server has evaluated the run.",
       [&](const Run &run) -> std::optional<double> {
         if (!run.summary) return std::nullopt;
         return static_cast<double>(run.summary->findings);

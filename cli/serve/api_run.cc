@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostCurves = 400;
 constexpr int64_t kMostPixels = 4000;
-constexpr size_t kMostElements = 24;  // of a hyper-parameter
+constexpr size_t kMostElements = 24;  // a longer hyper-parameter is cut
 constexpr size_t kMostRegexes = 100;
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kThreads = 2;
 constexpr size_t kMostJobs = 256;
-constexpr size_t kBlock = size_t{16} * 1024;  // of a stream
+constexpr size_t kBlock = size_t{16} * 1024;  // events are sent in blocks of at most this size
 constexpr size_t kMostParameters = 128;
 
 // What one request needs until it is answered.

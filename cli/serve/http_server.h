@@ -27,7 +27,7 @@ struct ServerOptions {
 
 // Limits, which bound memory and threads.
 constexpr unsigned kMostConnections = 192;
-constexpr unsigned kMostHeaderBytes = 24 * 1024;  // of a request, with its first line
+constexpr unsigned kMostHeaderBytes = 24 * 1024;  // a request with longer headers is refused
 constexpr unsigned kIdleSeconds = 30;             // without progress, until a client is dropped
 
 class HttpServer {

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kBetweenRemoteLooks{2};
 constexpr std::chrono::seconds kBetweenWants{5};
 constexpr std::chrono::seconds kUntilRetry{5};
 constexpr size_t kMostSeries = 64;
-constexpr size_t kMostPoints = 500;  // of a series in an event; more are read again
+constexpr size_t kMostPoints = 500;  // a client reads a longer series by a request
 constexpr size_t kMostName = 64;
 
 std::vector<std::string> Fields(const std::string &text) {

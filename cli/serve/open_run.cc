@@ -1,35 +1,19 @@
 #include "serve/open_run.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 
-#include "report/inventory.h"
+#include "natural_order.h"
 
 namespace smdebug::cli::serve {
 namespace {
 
-constexpr size_t kMostCurveBytes = 8 << 20;  // of one run
-constexpr size_t kEntryBytes = 64;           // of a tensor at a step, in a trial's memory
+constexpr size_t kMostCurveBytes = 8 << 20;  // the cached curves of one run
+constexpr size_t kEntryBytes = 64;           // an index entry in the memory of a trial
 constexpr std::chrono::seconds kBetweenInventories{2};
 
-constexpr std::array<std::string_view, 4> kCurves = {"losses", "metrics", "sm_metrics", "scalars"};
-constexpr std::array<std::string_view, 4> kLayers = {"weights", "biases", "gradients",
-                                                     "optimizer_variables"};
-constexpr std::array<std::string_view, 7> kOthers = {
-    "hyperparameters", "predictions", "labels", "feature_importance",
-    "average_shap",    "full_shap",   "trees"};
-
-template <size_t n>
-bool IsInAny(const NamedTensor &tensor, const std::array<std::string_view, n> &collections) {
-  return std::any_of(collections.begin(), collections.end(), [&](std::string_view each) {
-    const auto &own = tensor.collections;
-    return std::find(own.begin(), own.end(), each) != own.end();
-  });
-}
-
-// Of a tensor in no collection that says it.
+// The kind of a tensor whose collections do not tell it.
 TensorKind KindByShape(const Trial &trial, const std::string &name) {
   try {
     const Tensor tensor = trial.Tensor(name);
@@ -50,10 +34,8 @@ TensorKind KindByShape(const Trial &trial, const std::string &name) {
 }
 
 TensorKind KindOf(const Trial &trial, const NamedTensor &tensor) {
-  if (IsInAny(tensor, kCurves)) return TensorKind::kCurve;
-  if (IsInAny(tensor, kOthers)) return TensorKind::kOther;
-  if (IsInAny(tensor, kLayers)) return TensorKind::kLayer;
-  return KindByShape(trial, tensor.name);
+  const std::optional<TensorKind> told = report::KindByCollections(tensor.collections);
+  return told ? *told : KindByShape(trial, tensor.name);
 }
 
 // Returns the table of the steps up to the last that all workers have written.
@@ -97,9 +79,10 @@ void AddModes(const StepTable &table, Points *points) {
 }  // namespace
 
 bool IsLoss(const NamedTensor &tensor) {
-  constexpr std::array<std::string_view, 1> kLosses = {"losses"};
+  const auto &own = tensor.collections;
   return tensor.kind == TensorKind::kCurve &&
-         (IsInAny(tensor, kLosses) || tensor.name.find("loss") != std::string::npos);
+         (std::find(own.begin(), own.end(), "losses") != own.end() ||
+          tensor.name.find("loss") != std::string::npos);
 }
 
 OpenRun::OpenRun(std::string id, std::string name, const std::string &path,
@@ -173,9 +156,8 @@ Inventory OpenRun::TakeInventory() const {
     tensor.kind = found == known.end() ? KindOf(trial_, tensor) : found->second;
     inventory.push_back(std::move(tensor));
   }
-  std::stable_sort(inventory.begin(), inventory.end(), [](const auto &a, const auto &b) {
-    return report::ComesBefore(a.name, b.name);
-  });
+  std::stable_sort(inventory.begin(), inventory.end(),
+                   [](const auto &a, const auto &b) { return NaturalLess(a.name, b.name); });
   return inventory;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "report/inventory.h"
 #include "serve/curve.h"
 #include "serve/judge.h"
 #include "smdebug.hpp"
@@ -15,12 +16,7 @@
 
 namespace smdebug::cli::serve {
 
-// What draws a tensor.
-enum class TensorKind {
-  kCurve,  // one number per step
-  kLayer,  // weights, gradients, activations
-  kOther,
-};
+using TensorKind = report::Kind;
 
 struct NamedTensor {
   std::string name;

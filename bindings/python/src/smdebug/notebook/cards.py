@@ -23,8 +23,8 @@ __all__ = [
     "trial_card",
 ]
 
-_TENSORS = 12  # of a trial's card
-_POINTS = 60  # of a sparkline
+_TENSORS = 12  # A card shows at most so many tensors.
+_POINTS = 60  # A sparkline has at most so many points.
 _NAMES = 8  # of workers and collections
 _VALUE = 40  # the longest value that is shown whole
 
