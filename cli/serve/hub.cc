@@ -10,7 +10,7 @@
 namespace smdebug::cli::serve {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{25};
+constexpr std::chrono::milliseconds kTick{50};
 constexpr std::chrono::milliseconds kBetweenEvents{100};
 constexpr std::chrono::milliseconds kBetweenLists{1000};
 constexpr std::chrono::seconds kHeartbeat{15};
@@ -61,7 +61,9 @@ Hub::Client Hub::MakeClient(const Request &request) {
                           static_cast<size_t>(run) < client.runs.size();
     if (!is_valid) throw BadRequest(400, "s must be run, worker, measure and tensor, with tabs.");
     client.series.push_back({static_cast<size_t>(run), {fields[3], fields[1], fields[2]}});
+    client.asked += text + '\n';
   }
+  for (const std::string &run : client.runs) client.asked += run + '\n';
   if (client.series.size() > kMostSeries) throw BadRequest(400, "At most 64 series.");
   client.wants_list = request.Text("list") == "1";
   client.name = request.Text("client").substr(0, kMostName);
@@ -132,6 +134,7 @@ void Hub::Tick() {
     runs_.Want({ids.begin(), ids.end()});
     wanted_at_ = now;
   }
+  events_.clear();
   for (const auto &client : clients) Serve(client.get(), now);
 }
 
@@ -157,7 +160,24 @@ void Hub::Serve(Client *client, Clock::time_point now) {
   client->stream->Offer(event.empty() ? ": alive\n\n" : event);
 }
 
+// Clients that watch the same and have seen the same get one event, made once.
 std::string Hub::NextEvent(Client *client, Clock::time_point now) {
+  if (client->wants_list) return MakeEvent(client, now);
+  std::string key = client->asked + client->cursor.ToText();
+  for (const auto &[run, state] : client->sent) key += '\n' + run + ' ' + state;
+  const auto [made, is_new] = events_.try_emplace(std::move(key));
+  Event &event = made->second;
+  if (is_new) {
+    const std::string text = MakeEvent(client, now);
+    event = {text, client->cursor, client->sent};
+  } else {
+    client->cursor = event.cursor;
+    client->sent = event.sent;
+  }
+  return event.text;
+}
+
+std::string Hub::MakeEvent(Client *client, Clock::time_point now) {
   JsonWriter json;
   json.BeginObject().Key("runs").BeginArray();
   bool has_news = false;

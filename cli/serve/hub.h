@@ -50,10 +50,18 @@ class Hub {
     std::vector<std::string> runs;
     std::vector<Series> series;
     bool wants_list = false;
+    std::string asked;  // the runs and the series, as one text
     Cursor cursor;
     std::map<std::string, std::string> sent;  // the state of each run that was sent last
     Clock::time_point sent_at{};
     Clock::time_point listed_at{};
+  };
+
+  // An event, and what its client has seen with it.
+  struct Event {
+    std::string text;
+    Cursor cursor;
+    std::map<std::string, std::string> sent;
   };
 
   static Client MakeClient(const Request &request);
@@ -62,6 +70,7 @@ class Hub {
   void Refresh(const std::string &id);
   void Serve(Client *client, Clock::time_point now);
   std::string NextEvent(Client *client, Clock::time_point now);
+  std::string MakeEvent(Client *client, Clock::time_point now);
   bool AddRun(Client *client, size_t index, JsonWriter *json);
   void AddSeries(const Client &client, size_t index, OpenRun &run, int64_t after, int64_t last,
                  JsonWriter *json);
@@ -73,6 +82,7 @@ class Hub {
   bool ends_ = false;
   std::map<std::string, std::shared_ptr<OpenRun>> watched_;  // of the thread
   std::map<std::string, Clock::time_point> failed_;          // runs that could not be read
+  std::map<std::string, Event> events_;                      // of this tick, by who gets them
   Clock::time_point wanted_at_{};
   std::thread thread_;
 };

@@ -139,24 +139,6 @@ function zoomByDrag(surface, { numberAt, frame, onRange }) {
 
 // ---- size ----
 
-// Calls `draw(width)` now and whenever the width of the element changes; for print, with the width of a page.
-const drawn = new Set();
-function drawInWidth(element, draw) {
-  let width = 0;
-  const update = (next) => {
-    if (next > 0 && next !== width) draw((width = next));
-  };
-  const observer = new ResizeObserver(() => update(Math.round(element.clientWidth)));
-  observer.observe(element);
-  const entry = { element, update };
-  drawn.add(entry);
-  return () => {
-    observer.disconnect();
-    drawn.delete(entry);
-  };
-}
-window.addEventListener('beforeprint', () => drawn.forEach(({ element, update }) => update(element.clientWidth)));
-
 // Returns a function that calls `draw` before the next picture of the screen, once for several calls.
 function once(draw) {
   let isWaiting = false;
@@ -169,3 +151,47 @@ function once(draw) {
     });
   };
 }
+
+// Calls `draw(width)` now and whenever the width of the element changes; for print, with the width of a page.
+// Returns {soon, stop}: soon() calls `redraw` before the next picture of the screen, or, for an element that is not on
+// the screen, when it comes there or is printed.
+const drawn = new Set();
+function drawInWidth(element, draw, redraw = () => draw(Math.round(element.clientWidth))) {
+  let width = 0;
+  let isSeen = true;
+  let isStale = false;
+  const update = (next) => {
+    if (next > 0 && next !== width) draw((width = next));
+  };
+  const finish = () => {
+    if (isStale) redraw();
+    isStale = false;
+  };
+  const soon = once(() => {
+    isStale = true;
+    if (isSeen) finish();
+  });
+  const sizes = new ResizeObserver(() => update(Math.round(element.clientWidth)));
+  const places = new IntersectionObserver((entries) => {
+    isSeen = entries[entries.length - 1].isIntersecting;
+    if (isSeen) finish();
+  });
+  sizes.observe(element);
+  places.observe(element);
+  const entry = {
+    print() {
+      update(element.clientWidth);
+      finish();
+    },
+  };
+  drawn.add(entry);
+  return {
+    soon,
+    stop() {
+      sizes.disconnect();
+      places.disconnect();
+      drawn.delete(entry);
+    },
+  };
+}
+window.addEventListener('beforeprint', () => drawn.forEach((entry) => entry.print()));

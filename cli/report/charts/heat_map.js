@@ -136,7 +136,7 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
     const cut = next && [Math.max(next[0], whole[0]), Math.min(next[1], whole[1])];
     range = cut && cut[1] > cut[0] && (cut[0] > whole[0] || cut[1] < whole[1]) ? cut : null;
     zoomer.show(range);
-    redraw();
+    drawing.soon();
   }
   function follow(at) {
     line.hidden = at === null || at < shownRange()[0] || at > shownRange()[1];
@@ -223,13 +223,13 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
     writeFoot(seen);
   }
   update(data);
-  const stop = drawInWidth(scroller, writeLabels);
+  const drawing = drawInWidth(scroller, writeLabels, redraw);
   return {
     figure,
     update,
     zoom,
     destroy() {
-      stop();
+      drawing.stop();
       shared.leave();
       figure.remove();
     },

@@ -153,6 +153,7 @@ function drawLineChart(element, data, {
   let y = null;
   let frame = { left: 0, right: 0, top: 0, bottom: 0 };
   let cursor = null;
+  let pointed = null;  // where the cursor is
   let svg = makeSvg('svg');
   const hiddenLabels = new Set();
   const surface = make('div', { class: 'surface' }, svg);
@@ -203,6 +204,7 @@ function drawLineChart(element, data, {
     next.append(cursor);
     svg.replaceWith(next);
     svg = next;
+    point(pointed);
   }
   function drawLine(plot, line, points) {
     const colour = `s${line.colour % COLOURS}`;
@@ -220,6 +222,7 @@ function drawLineChart(element, data, {
   const redraw = () => surface.clientWidth && draw(surface.clientWidth);
 
   function point(at) {
+    pointed = at;
     if (!cursor || !x || at === null || at < x.least || at > x.most) {
       if (cursor) cursor.setAttribute('visibility', 'hidden');
       return;
@@ -231,7 +234,7 @@ function drawLineChart(element, data, {
   function zoom(next) {
     range = next && next[1] > next[0] ? next : null;
     zoomer.show(range);
-    redraw();
+    drawing.soon();
   }
   const shared = joinGroup(group, { follow: point, ...(sharesZoom ? { zoom } : {}) });
   const zoomer = zoomByDrag(surface, {
@@ -343,13 +346,12 @@ function drawLineChart(element, data, {
     writeLegend(next.hidden || 0, least < most);
   }
   take(data);
-  const stop = drawInWidth(surface, draw);
-  const redrawSoon = once(redraw);
+  const drawing = drawInWidth(surface, draw, redraw);
   return {
     figure,
     update(next) {
       take(next);
-      redrawSoon();
+      drawing.soon();
     },
     zoom,
     smooth(next) {
@@ -357,7 +359,7 @@ function drawLineChart(element, data, {
       redraw();
     },
     destroy() {
-      stop();
+      drawing.stop();
       shared.leave();
       figure.remove();
     },

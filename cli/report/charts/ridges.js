@@ -88,7 +88,7 @@ function drawRidges(element, data, { label, xTitle = 'value' }) {
     svg = next;
   }
   measure();
-  const stop = drawInWidth(surface, draw);
+  const { stop } = drawInWidth(surface, draw);
 
   explore(surface, label, {
     at: (px, py) => frame && ({

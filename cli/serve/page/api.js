@@ -22,6 +22,16 @@ export async function get(path, query = {}, signal = undefined) {
 // Values that are not finite are texts in JSON.
 export const numbers = (values) => values.map(toNumber);
 
+// Returns a function that calls `act` with its last argument once it was not called for a moment.
+const MOMENT = 80;  // ms
+export function settled(act) {
+  let timer = null;
+  return (last) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => act(last), MOMENT);
+  };
+}
+
 const CLIENT = Array.from(crypto.getRandomValues(new Uint32Array(2))).map(String).join('-');
 const RETRY = 3000;  // ms
 

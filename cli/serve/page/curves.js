@@ -1,6 +1,6 @@
 // Losses and metrics of one run or of several, growing.
 
-import { get, numbers } from './api.js';
+import { get, numbers, settled } from './api.js';
 
 const MOST_CHARTS = 24;
 const MOST_SERIES = 64;
@@ -182,15 +182,18 @@ export async function drawCharts(place, runs) {
     reading = reading.then(() => (weight === next ? Promise.all(shown.map(read)).then(apply) : null)).catch((error) => { note.textContent = error.message; });
     return undefined;
   }
+  const detail = settled((range) => {
+    for (const each of shown) {
+      (range ? refine(each) : read(each)).then(() => each.drawn.update(dataOf(each))).catch((error) => { note.textContent = error.message; });
+    }
+  });
   function draw(chart) {
     chart.drawn = drawLineChart(chart.card, dataOf(chart), {
       title: chart.title, xTitle: axis.title, group: axis.title === 'step' ? GROUP : 'time',
       titleOf: axis.title === 'step' ? undefined : (x) => `${formatNumber(x)} ${axis.title.split(' ')[0]}`,
       onZoom: (range) => {
-        for (const each of shown) {
-          each.range = range;
-          (range ? refine(each) : read(each)).then(() => each.drawn.update(dataOf(each))).catch((error) => { note.textContent = error.message; });
-        }
+        shown.forEach((each) => { each.range = range; });
+        detail(range);
       },
     });
     if (weight > 0) chart.drawn.smooth(weight);

@@ -1,6 +1,6 @@
 // Layers over the steps as a heat map, and what belongs to one of its cells.
 
-import { get, numbers } from './api.js';
+import { get, numbers, settled } from './api.js';
 
 const MEASURES = { l2: 'l2 norm', abs_mean: 'mean of |x|', abs_max: 'largest |x|', std: 'standard deviation', mean: 'mean', min: 'minimum', max: 'maximum' };
 const ROWS = 40;
@@ -155,9 +155,10 @@ export function drawLayerMaps(place, run, isNamed) {
       if (error.name !== 'AbortError') note.textContent = error.message;
     }
   }
+  const detail = settled(load);
   function onZoom(range) {
     state.range = range;
-    load();
+    detail();
   }
   const set = (name, values) => (i) => {
     Object.assign(state, { [name]: values[i], from: 0 });
