@@ -55,7 +55,7 @@ class Ls final : public Command {
     arguments.Flag("--names", "print only the names, one per line; read no values", &only_names_);
     arguments.Flag("--collections", "print only the names of the collections, one per line",
                    &only_collections_);
-    arguments.Flag("--json", "print one object, for programs", &as_json_);
+    arguments.Flag("--json", "print JSON, for programs", &as_json_);
     trial_.DeclareOptions(arguments);
   }
 
@@ -64,14 +64,12 @@ class Ls final : public Command {
     if (!opened) return ListTrials();
     const Trial &trial = *opened;
     if (only_collections_) {
-      for (const std::string &name : InNaturalOrder(trial.Collections())) {
-        Print(Printable(name) + "\n");
-      }
+      PrintNames(InNaturalOrder(trial.Collections()));
       return trial_.Conclude(ExitCode::kNoFindings);
     }
     const std::vector<std::string> names = Names(trial);
     if (only_names_) {
-      for (const std::string &name : names) Print(Printable(name) + "\n");
+      PrintNames(names);
       return trial_.Conclude(ExitCode::kNoFindings);
     }
     const std::vector<Listed> tensors = List(trial, names);
@@ -85,6 +83,17 @@ class Ls final : public Command {
   }
 
  private:
+  void PrintNames(const std::vector<std::string> &names) const {
+    if (as_json_) {
+      JsonWriter json;
+      json.BeginArray();
+      for (const std::string &name : names) json.Text(name);
+      Print(json.EndArray().Take() + "\n");
+      return;
+    }
+    for (const std::string &name : names) Print(Printable(name) + "\n");
+  }
+
   // Lists the trials below a folder that is none itself.
   ExitCode ListTrials() const {
     if (!collection_.empty() || only_collections_) {
@@ -100,7 +109,9 @@ class Ls final : public Command {
       throw;
     }
     if (only_names_) {
-      for (const ListedTrial &trial : trials) Print(Printable(trial.name) + "\n");
+      std::vector<std::string> names;
+      for (const ListedTrial &trial : trials) names.push_back(trial.name);
+      PrintNames(names);
     } else if (as_json_) {
       Print(ToJson(trial_.Path(), trials) + "\n");
     } else {

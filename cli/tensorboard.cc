@@ -1,5 +1,7 @@
 #include "tensorboard.h"
 
+#include <filesystem>
+
 #include "output.h"
 #include "text.h"
 #include "trial_arguments.h"
@@ -13,8 +15,7 @@ class Tensorboard final : public Command {
   const char *Summary() const override { return "export a trial for stock TensorBoard"; }
   const char *Details() const override {
     return "Exports the current contents of the trial: a run for each mode and worker, with curves "
-           "of "
-           "scalars and histograms of tensors. Then run: tensorboard --logdir OUT";
+           "of scalars and histograms of tensors. Then run: tensorboard --logdir OUT";
   }
   const char *Examples() const override {
     return "smdebug tensorboard run logs\n"
@@ -29,6 +30,10 @@ class Tensorboard final : public Command {
 
   ExitCode Run() override {
     const Trial trial = trial_.Open();
+    std::error_code ignored;
+    if (std::filesystem::equivalent(trial_.Path(), out_, ignored)) {
+      throw UsageError(Printable(out_) + " is the trial itself; name another folder");
+    }
     trial.ExportTensorboard(out_);
     Print("wrote " + Count(trial.Steps().size(), "step") + " of " + NameOf(trial) + " to " +
           Printable(out_) + "\n");

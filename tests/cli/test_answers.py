@@ -49,6 +49,9 @@ def test_only_names(smdebug):
     ]  # fmt: skip
     assert smdebug("ls run --names --collection gradients") == "gradient/fc1.weight\n"
     assert smdebug("ls run --names --regex ^fc1 --regex ss$") == "fc1.weight\nloss\n"
+    assert json.loads(smdebug("ls run --names --regex ss$ --json")) == ["loss"]
+    assert "losses" in json.loads(smdebug("ls run --collections --json"))
+    assert "run" in json.loads(smdebug("ls . --names --json"))
 
 
 def test_values_are_exact(smdebug):

@@ -45,6 +45,7 @@ def line(x, y, label="loss", colour=0):
 
 
 def ticks(browser):
+    browser.run(FRAMES)
     return browser.run("return [...document.querySelectorAll('#place .x-tick')].map((e) => [e.textContent, Number(e.getAttribute('x'))])")
 
 

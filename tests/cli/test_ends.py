@@ -39,6 +39,7 @@ import smdebug as smd
         ("ls run --set s3_region", 2, "--set needs NAME=VALUE, not 's3_region'"),
         ("ls gs://bucket/run", 8, "gs://"),
         ("tensorboard run /proc/nothing", 3, "/proc/nothing"),
+        ("tensorboard run ./run/", 2, "./run/ is the trial itself; name another folder"),
     ],
 )
 def test_complaints(command, code, sentence, smdebug):

@@ -13,7 +13,7 @@ from training import EVERY_STEP, HOSTILE, record_odd
 
 import smdebug as smd
 from smdebug.exceptions import SMDebugRuntimeError
-from smdebug.notebook.curves import Samples
+from smdebug.notebook.curves import Samples, natural_key
 from smdebug.rules import Finding, RuleSet
 
 
@@ -40,6 +40,12 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += f"{data}\n"
+
+
+def test_names_are_in_natural_order():
+    names = ["lr 0.3", "fc10", "lr 0.25", "fc2", "0.10.2", "0.9.2", "a0", "a"]
+    ordered = ["0.10.2", "0.9.2", "a", "a0", "fc2", "fc10", "lr 0.25", "lr 0.3"]
+    assert sorted(names, key=natural_key) == ordered
 
 
 def shown(thing: object) -> Reader:

@@ -37,12 +37,20 @@ class Curve:
 
 
 def natural_key(name: str) -> List[Tuple[int, Union[int, str]]]:
-    """Returns a key that sorts fc2 before fc10."""
-    return [
-        (0, int(part)) if part.isascii() and part.isdigit() else (1, part)
-        for part in re.split(r"([0-9]{1,18})", name)
-        if part
-    ]
+    """Returns a key that sorts fc2 before fc10, and 0.25 before 0.3."""
+    key: List[Tuple[int, Union[int, str]]] = []
+    zero = False  # whether the digits before were zeros: those after "0." are of a fraction
+    for part in re.split(r"([0-9]{1,18})", name):
+        if not (part.isascii() and part.isdigit()):
+            key.append((1, part))
+        elif zero and key[-1] == (1, "."):
+            key.append((1, part))
+            zero = False
+            continue
+        else:
+            key.append((0, int(part)))
+            zero = int(part) == 0
+    return [(kind, part) for kind, part in key if part != ""]
 
 
 def curve_of(
