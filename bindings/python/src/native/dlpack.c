@@ -2,28 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dlpack_abi.h"
 #include "native.h"
-
-typedef struct {
-  int32_t type;
-  int32_t id;
-} DLDevice;
-
-typedef struct {
-  uint8_t code;
-  uint8_t bits;
-  uint16_t lanes;
-} DLDataType;
-
-typedef struct {
-  void *data;
-  DLDevice device;
-  int32_t ndim;
-  DLDataType dtype;
-  int64_t *shape;
-  int64_t *strides;
-  uint64_t byte_offset;
-} DLTensor;
 
 typedef struct DLManagedTensor {
   DLTensor dl_tensor;

@@ -103,6 +103,21 @@ int SmdLoanBegin(SmdLoan *loan, PyObject *object, smd_dtype dtype);
 
 void SmdLoanEnd(SmdLoan *loan);
 
+/* ---- exchange.c ------------------------------------------------------------ */
+
+typedef struct SmdExchange SmdExchange;
+
+/* Returns the table of functions that all types of tensors in a tuple share; NULL if there is
+ * none.  Borrowed: lives as long as the process.  Sets no exception. */
+const SmdExchange *SmdExchangeOf(PyObject *types);
+
+/* Describes the memory of a tensor of one of these types.  `dims` has room for two times
+ * SMD_MAX_RANK numbers, which `view` borrows.  Returns 1; 0 if the memory is not the host's or the
+ * element type is unknown; -1 with an exception set.  Does not tell whether the memory holds the
+ * negated elements. */
+int SmdExchangeView(const SmdExchange *exchange, PyObject *tensor, smd_tensor_view *view,
+                    int64_t *dims);
+
 /* A save of more bytes than this releases the interpreter lock, because the copy would make
  * other threads wait.  For fewer bytes, releasing the lock costs more than the save. */
 enum { SMD_NATIVE_RELEASE_BYTES = 64 * 1024 };

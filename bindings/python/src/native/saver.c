@@ -10,10 +10,11 @@ enum { kMostName = 256, kMostDigits = 20 };
 typedef struct {
   PyObject_HEAD
   smd_hook *hook;
-  PyObject *owner;  /* the owner of the hook */
-  PyObject *types;  /* tuple of the tensor types that may be saved from memory */
-  PyObject *dtypes; /* dict: element type numbers by torch.dtype */
-  PyObject *counts; /* dict: number of names used with each prefix in the step */
+  PyObject *owner;             /* the owner of the hook */
+  PyObject *types;             /* tuple of the tensor types that may be saved from memory */
+  PyObject *dtypes;            /* dict: element type numbers by torch.dtype */
+  PyObject *counts;            /* dict: number of names used with each prefix in the step */
+  const SmdExchange *exchange; /* of the types; may be NULL */
 } Saver;
 
 static PyTypeObject *saver_type;
@@ -85,7 +86,12 @@ static int PlainDtype(const Saver *saver, PyObject *tensor, smd_dtype *dtype) {
 static int ViewOf(const Saver *saver, PyObject *tensor, smd_tensor_view *view, int64_t *dims) {
   PyObject *address;
   int32_t steps;
-  const int is = IsOfTypes(saver, tensor) ? PlainDtype(saver, tensor, &view->dtype) : 0;
+  int is = IsOfTypes(saver, tensor);
+  if (is > 0 && saver->exchange != NULL) {
+    is = Is(Call(tensor, kIsNeg), Py_False);
+    return is > 0 ? SmdExchangeView(saver->exchange, tensor, view, dims) : is;
+  }
+  if (is > 0) is = PlainDtype(saver, tensor, &view->dtype);
   if (is <= 0) return is;
   address = Call(tensor, kDataPtr);
   if (address == NULL) return -1;
@@ -299,6 +305,7 @@ PyObject *SmdSaver(PyObject *Py_UNUSED(module), PyObject *args) {
   saver->types = Py_NewRef(of.types);
   saver->dtypes = Py_NewRef(of.dtypes);
   saver->counts = Py_NewRef(of.counts);
+  saver->exchange = SmdExchangeOf(of.types);
   return (PyObject *)saver;
 }
 
