@@ -215,6 +215,8 @@ static PyMethodDef functions[] = {
     {"scan_stream", SmdScanStream, METH_O, NULL},
     {"scan_partitions", SmdScanPartitions, METH_O, NULL},
     {"saver", SmdSaver, METH_VARARGS, NULL},
+    {"profiler_now", SmdProfilerNow, METH_O, NULL},
+    {"profiler_event", SMD_NATIVE_FAST(SmdProfilerEvent), NULL},
     {"take_number", SMD_NATIVE_FAST(SmdTakeNumber), NULL},
     {"modules_hold", SMD_NATIVE_FAST(SmdModulesHold), NULL},
     {"take_findings", SmdTakeFindings, METH_O, NULL},
