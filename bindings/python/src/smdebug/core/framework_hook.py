@@ -14,6 +14,7 @@ from smdebug.core.metrics import MetricsFile
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import SaveSettings
 from smdebug.core.singleton_utils import set_hook
+from smdebug.core.step_profile import StepProfile, profile_of_job
 from smdebug.core.finding import Action, Finding
 from smdebug.exceptions import SMDebugTypeError, TrainingStopped
 
@@ -46,6 +47,8 @@ include_regex, include_collections, save_all, include_workers, options
     _always_saved: ClassVar[Sequence[str]] = DEFAULT_SAVED_COLLECTIONS
 
     stop_finding: Optional[Finding] = None
+
+    _profile: Optional[StepProfile] = None
 
     # Whether the program reads `stop_finding` itself; then nothing is raised.
     _stops_gracefully = False
@@ -92,6 +95,7 @@ include_regex, include_collections, save_all, include_workers, options
         self._metrics = MetricsFile.of_job()
         self._heard: List[Finding] = []
         self._has_raised = False
+        self._open_profile()
         set_hook(self)
 
     # ---- implemented by the hook of a framework ------------------------------------
@@ -118,6 +122,25 @@ include_regex, include_collections, save_all, include_workers, options
         Then the step after the finding raises TrainingStopped."""
         return True
 
+    # ---- profile ---------------------------------------------------------------------
+
+    _profile_class: ClassVar[str] = "smdebug.core.step_profile.StepProfile"
+
+    @guarded(even_if_disabled=True)
+    def _open_profile(self) -> None:
+        self._profile = profile_of_job(self._profile_class, self.worker, self.num_workers)
+
+    @guarded
+    def _begin_profiled_step(self) -> None:
+        if self._profile is not None:
+            self._profile.begin_step(int(self.step), self.mode)
+
+    @guarded(even_if_disabled=True)
+    def _close_profile(self) -> None:
+        profile, self._profile = self._profile, None
+        if profile is not None:
+            profile.close()
+
     # ---- steps -------------------------------------------------------------------
 
     def _next_step(self) -> None:
@@ -130,6 +153,8 @@ include_regex, include_collections, save_all, include_workers, options
             self._prepare_collections()
         self._saved_counts.clear()
         self.begin_step()
+        if self._profile is not None:
+            self._begin_profiled_step()
 
     def _finish_step(self) -> None:
         """Ends the open step, if there is one, and handles the findings of rules."""
@@ -273,5 +298,6 @@ include_regex, include_collections, save_all, include_workers, options
         try:
             super().close()
         finally:
+            self._close_profile()
             if self._metrics is not None:
                 self._metrics.close()

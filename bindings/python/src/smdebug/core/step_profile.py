@@ -1,0 +1,85 @@
+"""Feeds a profile with the steps of a hook, if the job is configured to be profiled."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+from typing import TYPE_CHECKING, Any, Optional, Type
+
+from smdebug import _raw
+from smdebug.core.json_config import get_node_id_from_resource_config
+from smdebug.core.modes import ModeKeys
+
+if TYPE_CHECKING:
+    from smdebug.profiler.recording import Profiler
+
+__all__ = ["StepProfile", "profile_of_job"]
+
+_SERVICE_FILE = "/opt/ml/input/config/profilerconfig.json"
+
+_event = _raw.profiler_event
+_now = _raw.profiler_now
+_update = _raw.smd_profiler_update
+
+_STEPS = {mode: f"Step:ModeKeys.{mode.name}" for mode in ModeKeys}
+
+
+class StepProfile:
+    """Records an event for each step: from its beginning to that of the next one.
+
+    The waits for data between two steps thus belong to the first.
+
+    Attributes
+    ----------
+    is_on : bool
+        Whether the configuration has switched profiling on, for the open step.
+    step : int
+        The global number of the open step; -1 before the first.
+    out_dir : str
+        The folder of the profile.
+    """
+
+    def __init__(self, profiler: Profiler) -> None:
+        self.profiler = profiler
+        self.step = -1
+        self.out_dir = profiler.setting("out_dir")
+        self._handle = profiler._handle
+        self._begin: Optional[int] = None
+        self._phase = ""
+        self.is_on = bool(_update(self._handle))
+
+    def begin_step(self, step: int, mode: ModeKeys) -> None:
+        """Ends the open step, and begins the next one."""
+        self.end_step()
+        self.is_on = bool(_update(self._handle))
+        self.step = step
+        self._phase = _STEPS[mode]
+        if self.is_on:
+            self._begin = _now(self._handle)
+
+    def end_step(self) -> None:
+        """Ends the open step, if there is one."""
+        begin, self._begin = self._begin, None
+        if begin is not None:
+            _event(self._handle, self._phase, self._phase, begin, None, self.step, None)
+
+    def close(self) -> None:
+        """Ends the open step, and marks the profile as finished."""
+        self.end_step()
+        self.is_on = False
+        self.profiler.close()
+
+
+def profile_of_job(kind: str, worker: str, num_workers: int) -> Any:
+    """Returns a profile of the class `kind`, or None if the job has no configuration of the profiler."""
+    path = os.environ.get("SMPROFILER_CONFIG_PATH") or _SERVICE_FILE
+    if not os.path.exists(path):
+        return None
+    from smdebug.profiler.recording import Profiler
+
+    rank = worker.rpartition("_")[2] if num_workers > 1 else str(os.getpid())
+    host = get_node_id_from_resource_config() or socket.gethostname()
+    module, _, name = kind.rpartition(".")
+    make: Type[StepProfile] = getattr(importlib.import_module(module), name)
+    return make(Profiler.from_config(path, node=f"{rank}-{host}"))
