@@ -282,9 +282,35 @@ include_regex, include_collections, save_all, include_workers, options
         """Returns True if the hook records only what it records by default."""
         return self.has_default_hook_configuration()
 
-    def record_trace_events(self, *args: Any, **kwargs: Any) -> None:
-        """Does nothing: profiling is not supported."""
-        self.logger.info("record_trace_events: profiling is not supported; nothing is recorded")
+    @guarded
+    def record_trace_events(
+        self,
+        timestamp: float,
+        training_phase: str = "",
+        op_name: str = "",
+        phase: str = "X",
+        duration: float = 1,
+        **kwargs: Any,
+    ) -> None:
+        """Records an event of the caller's, if the job is profiled.
+
+        Parameters
+        ----------
+        timestamp : float
+            When it began, in seconds since 1970.
+        training_phase, op_name : str
+            Its group, and its name.
+        phase : str
+            "X", or "i" for a moment.
+        duration : float
+            The seconds that it took.
+        **kwargs
+            What else to record; `step_num` is its step.
+        """
+        if self._profile is not None:
+            self._profile.record_given(
+                timestamp, training_phase, op_name, phase == "X", duration, kwargs
+            )
 
     def close(self) -> None:
         """Ends an open step, writes all queued steps, and marks the trial as finished.

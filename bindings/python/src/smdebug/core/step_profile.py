@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import socket
-from typing import TYPE_CHECKING, Any, Optional, Type
+from typing import TYPE_CHECKING, Any, Dict, Optional, Type
 
 from smdebug import _raw
 from smdebug.core.json_config import get_node_id_from_resource_config
@@ -63,6 +63,27 @@ class StepProfile:
         begin, self._begin = self._begin, None
         if begin is not None:
             _event(self._handle, self._phase, self._phase, begin, None, self.step, None)
+
+    def record_given(
+        self,
+        begin: float,
+        phase: str,
+        name: str,
+        has_duration: bool,
+        duration: float,
+        args: Dict[str, Any],
+    ) -> None:
+        """Records an event of the caller's, with times in seconds."""
+        if not self.is_on:
+            return
+        step = args.pop("step_num", None)
+        number = None if step is None else int(step)
+        name, phase = name or phase, phase or name
+        if has_duration:
+            given = (int(begin * 1e6), int(duration * 1e6), number)
+            self.profiler.event(name, phase, *given, **args)
+        else:
+            self.profiler.instant(name, phase, number, **args)
 
     def close(self) -> None:
         """Ends the open step, and marks the profile as finished."""

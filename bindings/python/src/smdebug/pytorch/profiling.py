@@ -62,6 +62,7 @@ class TorchProfile(StepProfile):
             raise
 
     def begin_step(self, step: int, mode: Any) -> None:
+        self._modules.end_backward()
         super().begin_step(step, mode)
         self._after_forward = None
         is_detailed = self.is_on and self.profiler.is_active("detailed", step)
@@ -105,6 +106,7 @@ class TorchProfile(StepProfile):
     def _before_update(self, optimizer: Any, *unused: Any) -> None:
         if not self.is_on or is_compiling():
             return
+        self._modules.end_backward()
         self._update = _now(self._handle)
         begin, self._after_forward = self._after_forward, None
         if begin is not None:
@@ -173,11 +175,9 @@ class _ModuleEvents:
 
     def watch(self, is_detailed: bool) -> None:
         if bool(self._handles) == is_detailed:
-            if is_detailed:
-                self._end_backward()
             return
         if not is_detailed:
-            self._end_backward()
+            self.end_backward()
             for handle in self._handles:
                 handle.remove()
             self._handles.clear()
@@ -206,11 +206,12 @@ class _ModuleEvents:
             output.register_hook(lambda gradient: self._begin_backward(name))
 
     def _begin_backward(self, name: str) -> None:
-        self._end_backward()
+        self.end_backward()
         if self._handles:
             self._backward = name, _now(self._handle)
 
-    def _end_backward(self) -> None:
+    def end_backward(self) -> None:
+        """Ends the pass back through the last module."""
         backward, self._backward = self._backward, None
         if backward is not None:
             self._profile.record(backward[0], "Backward-SubModuleInternal", backward[1])
