@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, Iterator, List, Optional, Tuple
@@ -105,6 +106,35 @@ def test_a_training_is_profiled(folder: Path, monkeypatch: pytest.MonkeyPatch) -
         if each.event_phase in ("Forward", "Backward(post-forward)", "Optimizer"):
             step = whole[each.event_args["step_num"]]
             assert step.start_time <= each.start_time <= each.end_time <= step.end_time
+
+
+@pytest.mark.parametrize("name", ["cprofile", "pyinstrument"])
+def test_python_is_sampled_in_its_window(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    window = f"{{'StartStep': 3, 'NumSteps': 2, 'ProfilerName': '{name}'}}"
+    training = Training(folder, monkeypatch, PythonProfilingConfig=window)
+    for batch in training.batches():
+        training.step(batch)
+        time.sleep(0.02)
+    training.hook.close()
+    files = sorted((training.profile / "framework" / "pytorch" / name).glob("*/*/*"))
+    kinds = {"python_stats"} if name == "cprofile" else {"python_stats.json", "python_stats.html"}
+    assert {each.name for each in files} == kinds
+    steps = {each.parent.name.split("-")[1] for each in files}
+    assert steps == {"3", "4"}
+    assert all("_train-" in each.parent.name and each.stat().st_size > 0 for each in files)
+
+
+def test_the_caller_records_events(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = Training(folder, monkeypatch)
+    training.hook.record_trace_events(timestamp=1e9, op_name="before")
+    training.run()
+    training.hook.record_trace_events(1.5e9, "Mine", "copy", duration=0.25, step_num=7, size=3)
+    training.hook.close()
+    found = next(each for each in training.events() if each.event_phase == "Mine")
+    assert found.start_time == 1_500_000_000_000_000 and found.duration == 250_000
+    assert found.event_args["step_num"] == "7" and found.event_args["size"] == 3
 
 
 @pytest.mark.skipif(not os.path.exists(ORIGINAL), reason="needs the original")

@@ -11,6 +11,7 @@ from smdebug.core.config_constants import DEFAULT_SAVED_COLLECTIONS, DEFAULT_WOR
 from smdebug.core.error_policy import guarded, raises_by_default
 from smdebug.core.hook import Hook, Regexes
 from smdebug.core.metrics import MetricsFile
+from smdebug.core.modes import ModeKeys
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import SaveSettings
 from smdebug.core.singleton_utils import set_hook
@@ -128,7 +129,10 @@ include_regex, include_collections, save_all, include_workers, options
 
     @guarded(even_if_disabled=True)
     def _open_profile(self) -> None:
-        self._profile = profile_of_job(self._profile_class, self.worker, self.num_workers)
+        framework = type(self).__module__.split(".")[1]
+        self._profile = profile_of_job(
+            self._profile_class, self.worker, self.num_workers, framework
+        )
 
     @guarded
     def _begin_profiled_step(self) -> None:
@@ -143,6 +147,12 @@ include_regex, include_collections, save_all, include_workers, options
 
     # ---- steps -------------------------------------------------------------------
 
+    def begin_step(self, mode: Optional[ModeKeys] = None) -> int:
+        step = super().begin_step(mode)
+        if self._profile is not None:
+            self._begin_profiled_step()
+        return step
+
     def _next_step(self) -> None:
         """Ends the open step, if there is one, and begins the next of the current mode."""
         self._finish_step()
@@ -153,8 +163,6 @@ include_regex, include_collections, save_all, include_workers, options
             self._prepare_collections()
         self._saved_counts.clear()
         self.begin_step()
-        if self._profile is not None:
-            self._begin_profiled_step()
 
     def _finish_step(self) -> None:
         """Ends the open step, if there is one, and handles the findings of rules."""

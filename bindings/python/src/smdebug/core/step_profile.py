@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import socket
-from typing import TYPE_CHECKING, Any, Dict, Optional, Type
+import time
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple, Type
 
 from smdebug import _raw
 from smdebug.core.json_config import get_node_id_from_resource_config
 from smdebug.core.modes import ModeKeys
+from smdebug.core.python_sampling import PythonSampler, Recording
 
 if TYPE_CHECKING:
     from smdebug.profiler.recording import Profiler
@@ -47,6 +49,11 @@ class StepProfile:
         self._handle = profiler._handle
         self._begin: Optional[int] = None
         self._phase = ""
+        self.framework = "python"
+        self.node = ""
+        self._mode = ModeKeys.GLOBAL
+        self._sampler: Optional[PythonSampler] = None
+        self._window: Tuple[str, int, str, float] = ("", 0, "", 0.0)
         self.is_on = bool(_update(self._handle))
 
     def begin_step(self, step: int, mode: ModeKeys) -> None:
@@ -54,7 +61,9 @@ class StepProfile:
         self.end_step()
         self.is_on = bool(_update(self._handle))
         self.step = step
+        self._mode = mode
         self._phase = _STEPS[mode]
+        self.sample_python("stepstart")
         if self.is_on:
             self._begin = _now(self._handle)
 
@@ -63,6 +72,49 @@ class StepProfile:
         begin, self._begin = self._begin, None
         if begin is not None:
             _event(self._handle, self._phase, self._phase, begin, None, self.step, None)
+
+    def sample_python(self, phase: str) -> None:
+        """Ends the window of Python profiling that is open, and opens one if it is selected.
+
+        `phase` is where in a step that is: "stepstart", "forwardpassend" or "end".
+        """
+        sampler = self._sampler
+        if sampler is not None and sampler.is_sampling:
+            sampler.stop(self._writer(phase))
+        if phase == "end" or not self.is_on:
+            return
+        if not self.profiler.is_active("python", self.step):
+            return
+        if sampler is None:
+            sampler = self._sampler = PythonSampler()
+        self._window = (self._mode.name.lower(), self.step, phase, time.time() * 1e6)
+        sampler.start()
+
+    def _writer(self, end: str) -> Callable[[Recording], None]:
+        mode, step, phase, begin = self._window
+        # As the original names these folders; "*" is the end of the job.
+        last = f"{self._mode.name.lower()}-{self.step}-{end}"
+        if end == "end":
+            last = "posthookclose-*-end"
+        name = self.profiler.setting("profiler_name")
+        timer = self.profiler.setting("cprofile_timer")
+        if timer == "default":
+            timer = ("total_time", "cpu_time", "off_cpu_time")[step % 3]
+        folder = (
+            f"{self.out_dir}/framework/{self.framework}/{name}/{self.node}/"
+            f"{mode}-{step}-{phase}-{begin}_{last}-{time.time() * 1e6}"
+        )
+
+        def write(recording: Recording) -> None:
+            if not recording.stacks:
+                return  # readers take no empty file
+            if name == "cprofile":
+                write_file(f"{folder}/python_stats", recording.as_pstats(timer))
+                return
+            write_file(f"{folder}/python_stats.json", recording.as_json().encode())
+            write_file(f"{folder}/python_stats.html", recording.as_html().encode())
+
+        return write
 
     def record_given(
         self,
@@ -89,10 +141,17 @@ class StepProfile:
         """Ends the open step, and marks the profile as finished."""
         self.end_step()
         self.is_on = False
-        self.profiler.close()
+        try:
+            self.sample_python("end")
+            if self._sampler is not None:
+                self._sampler.close()
+        finally:
+            self.profiler.close()
 
 
-def profile_of_job(kind: str, worker: str, num_workers: int) -> Any:
+def profile_of_job(
+    kind: str, worker: str, num_workers: int, framework: str
+) -> Any:
     """Returns a profile of the class `kind`, or None if the job has no configuration of the profiler."""
     path = os.environ.get("SMPROFILER_CONFIG_PATH") or _SERVICE_FILE
     if not os.path.exists(path):
@@ -103,4 +162,23 @@ def profile_of_job(kind: str, worker: str, num_workers: int) -> Any:
     host = get_node_id_from_resource_config() or socket.gethostname()
     module, _, name = kind.rpartition(".")
     make: Type[StepProfile] = getattr(importlib.import_module(module), name)
-    return make(Profiler.from_config(path, node=f"{rank}-{host}"))
+    node = f"{rank}-{host}".replace("_", "-")
+    profile = make(Profiler.from_config(path, node=node))
+    profile.framework = framework
+    profile.node = node
+    return profile
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Writes a file of a folder or bucket."""
+    if path.startswith("s3://"):
+        from smdebug.core.access_layer.s3 import TSAccessS3
+
+        bucket, _, key = path[len("s3://") :].partition("/")
+        object_ = TSAccessS3(bucket, key)
+        object_.write(content)
+        object_.close()
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)

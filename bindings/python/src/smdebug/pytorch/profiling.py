@@ -92,6 +92,8 @@ class TorchProfile(StepProfile):
             return
         _event(self._handle, name, "Forward", begin, None, self.step, None)
         self._after_forward = _now(self._handle) if torch.is_grad_enabled() else None
+        if self._sampler is not None:
+            self.sample_python("forwardpassend")
 
     def _watch_optimizers(self) -> None:
         module = importlib.import_module("torch.optim.optimizer")
