@@ -216,6 +216,7 @@ static PyMethodDef functions[] = {
     {"scan_partitions", SmdScanPartitions, METH_O, NULL},
     {"saver", SmdSaver, METH_VARARGS, NULL},
     {"profiler_now", SmdProfilerNow, METH_O, NULL},
+    {"profiler_step", SMD_NATIVE_FAST(SmdProfilerStep), NULL},
     {"profiler_event", SMD_NATIVE_FAST(SmdProfilerEvent), NULL},
     {"take_number", SMD_NATIVE_FAST(SmdTakeNumber), NULL},
     {"modules_hold", SMD_NATIVE_FAST(SmdModulesHold), NULL},

@@ -84,6 +84,7 @@ smd_error *SmdNativeSave(smd_hook *hook, const char *name, const smd_tensor_view
 /* ---- profiler.c: events of a timeline -------------------------------------- */
 
 PyObject *SmdProfilerNow(PyObject *module, PyObject *profiler);
+PyObject *SmdProfilerStep(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *SmdProfilerEvent(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ---- loan.c: borrowed Python objects as tensor views ----------------------- */

@@ -8,6 +8,28 @@ PyObject *SmdProfilerNow(PyObject *Py_UNUSED(module), PyObject *object) {
   return profiler == NULL ? NULL : PyLong_FromLongLong(smd_profiler_now(profiler));
 }
 
+/* profiler_step(profiler, step) -> 0 if the profiler is off for this step, else 1, plus 2, 4, 8 if
+ * "detailed", "dataloader", "python" are active.  One call for a step: after the operations of a
+ * training, each call finds little in the caches. */
+PyObject *SmdProfilerStep(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+  static const char *const features[] = {"detailed", "dataloader", "python"};
+  smd_profiler *profiler = SmdNativeHasCount("profiler_step", count, 2)
+                               ? SmdNativePointer(args[0], SMD_NATIVE_PROFILER)
+                               : NULL;
+  int64_t step;
+  long active = 0;
+  if (profiler == NULL || SmdNativeStep(args[1], &step) < 0) return NULL;
+  /* A file that changed is read, and may open the profiler. */
+  Py_BEGIN_ALLOW_THREADS
+  if (smd_profiler_update(profiler)) active = 1;
+  Py_END_ALLOW_THREADS
+  for (int i = 0; i < 3 && active != 0; ++i) {
+    const char *name = i == 1 ? "DataLoaderIter" : NULL;
+    if (smd_profiler_is_active(profiler, features[i], step, name) == 1) active |= 2L << i;
+  }
+  return PyLong_FromLong(active);
+}
+
 /* Reads a whole number; None is -1.  Returns -1 with an exception set. */
 static int Number(PyObject *object, int64_t *number) {
   *number = object == Py_None ? -1 : PyLong_AsLongLong(object);

@@ -131,6 +131,9 @@ def saver(
     /,
 ) -> Saver: ...
 def profiler_now(profiler: Handle, /) -> int: ...
+def profiler_step(profiler: Handle, step: int, /) -> int:
+    """0: off; else 1, plus 2 for "detailed", 4 for "dataloader", 8 for "python"."""
+
 def profiler_event(
     profiler: Handle,
     name: str,

@@ -135,9 +135,8 @@ include_regex, include_collections, save_all, include_workers, options
         )
 
     @guarded
-    def _begin_profiled_step(self) -> None:
-        if self._profile is not None:
-            self._profile.begin_step(int(self.step), self.mode)
+    def _begin_profiled_step(self, profile: StepProfile, step: int) -> None:
+        profile.begin_step(step, self.mode)
 
     @guarded(even_if_disabled=True)
     def _close_profile(self) -> None:
@@ -150,7 +149,7 @@ include_regex, include_collections, save_all, include_workers, options
     def begin_step(self, mode: Optional[ModeKeys] = None) -> int:
         step = super().begin_step(mode)
         if self._profile is not None:
-            self._begin_profiled_step()
+            self._begin_profiled_step(self._profile, step)
         return step
 
     def _next_step(self) -> None:

@@ -22,7 +22,7 @@ _SERVICE_FILE = "/opt/ml/input/config/profilerconfig.json"
 
 _event = _raw.profiler_event
 _now = _raw.profiler_now
-_update = _raw.smd_profiler_update
+_start = _raw.profiler_step
 
 _STEPS = {mode: f"Step:ModeKeys.{mode.name}" for mode in ModeKeys}
 
@@ -54,18 +54,30 @@ class StepProfile:
         self._mode = ModeKeys.GLOBAL
         self._sampler: Optional[PythonSampler] = None
         self._window: Tuple[str, int, str, float] = ("", 0, "", 0.0)
-        self.is_on = bool(_update(self._handle))
+        # What the configuration selects for the open step.
+        self.is_on = profiler.update()
+        self.is_detailed = False
+        self.has_sizes = False
+        self._samples_python = False
 
     def begin_step(self, step: int, mode: ModeKeys) -> None:
         """Ends the open step, and begins the next one."""
-        self.end_step()
-        self.is_on = bool(_update(self._handle))
+        now = _now(self._handle)
+        begin, self._begin = self._begin, None
+        if begin is not None:
+            _event(self._handle, self._phase, self._phase, begin, now - begin, self.step, None)
+        active = _start(self._handle, step)
         self.step = step
         self._mode = mode
         self._phase = _STEPS[mode]
-        self.sample_python("stepstart")
-        if self.is_on:
-            self._begin = _now(self._handle)
+        self.is_on = active != 0
+        self.is_detailed = active & 2 != 0
+        self.has_sizes = active & 4 != 0
+        self._samples_python = active & 8 != 0
+        if self._samples_python or self._sampler is not None:
+            self.sample_python("stepstart")
+        if active:
+            self._begin = now
 
     def end_step(self) -> None:
         """Ends the open step, if there is one."""
@@ -81,9 +93,7 @@ class StepProfile:
         sampler = self._sampler
         if sampler is not None and sampler.is_sampling:
             sampler.stop(self._writer(phase))
-        if phase == "end" or not self.is_on:
-            return
-        if not self.profiler.is_active("python", self.step):
+        if phase == "end" or not self._samples_python:
             return
         if sampler is None:
             sampler = self._sampler = PythonSampler()

@@ -25,7 +25,7 @@ class _Profile(Protocol):
     profiler: Profiler
     out_dir: str
     is_on: bool
-    step: int
+    has_sizes: bool
 
     def record(self, name: str, phase: str, begin: int, args: Optional[str] = None) -> None: ...
 
@@ -67,9 +67,10 @@ class _Watch:
 
     def active(self) -> Optional[_Profile]:
         """Returns the profile to record into; None in a worker, and if all are off."""
-        if os.getpid() != self.process:
-            return None
-        return next((each for each in self.profiles if each.is_on), None)
+        for each in self.profiles:
+            if each.is_on and os.getpid() == self.process:
+                return each
+        return None
 
 
 _watch = _Watch()
@@ -117,10 +118,10 @@ def _timed_iter(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _describe(profile: _Profile, batch: Any, worker: Optional[int]) -> Optional[str]:
-    args = {} if worker is None else {"worker_id": worker}
-    if profile.profiler.is_active("dataloader", profile.step, "DataLoaderIter"):
-        args["bytes"] = _size_of(batch)
-    return json.dumps(args) if args else None
+    if profile.has_sizes:
+        args = {} if worker is None else {"worker_id": worker}
+        return json.dumps({**args, "bytes": _size_of(batch)})
+    return None if worker is None else f'{{"worker_id": {worker}}}'
 
 
 def _next_worker(iterator: Any) -> Optional[int]:

@@ -62,11 +62,12 @@ class TorchProfile(StepProfile):
             raise
 
     def begin_step(self, step: int, mode: Any) -> None:
-        self._modules.end_backward()
+        if self._modules.watches:
+            self._modules.end_backward()
         super().begin_step(step, mode)
         self._after_forward = None
-        is_detailed = self.is_on and self.profiler.is_active("detailed", step)
-        self._modules.watch(is_detailed)
+        if self.is_detailed or self._modules.watches:
+            self._modules.watch(self.is_detailed)
 
     def close(self) -> None:
         try:
@@ -90,8 +91,9 @@ class TorchProfile(StepProfile):
         begin, self._forward = self._forward, None
         if begin is None:
             return
-        _event(self._handle, name, "Forward", begin, None, self.step, None)
-        self._after_forward = _now(self._handle) if torch.is_grad_enabled() else None
+        end = _now(self._handle)
+        _event(self._handle, name, "Forward", begin, end - begin, self.step, None)
+        self._after_forward = end
         if self._sampler is not None:
             self.sample_python("forwardpassend")
 
@@ -108,7 +110,8 @@ class TorchProfile(StepProfile):
     def _before_update(self, optimizer: Any, *unused: Any) -> None:
         if not self.is_on or is_compiling():
             return
-        self._modules.end_backward()
+        if self._modules.watches:
+            self._modules.end_backward()
         self._update = _now(self._handle)
         begin, self._after_forward = self._after_forward, None
         if begin is not None:
@@ -174,6 +177,11 @@ class _ModuleEvents:
         self._handles: List[Any] = []
         self._begun: Dict[Tuple[int, int], int] = {}
         self._backward: Optional[Tuple[str, int]] = None
+
+    @property
+    def watches(self) -> bool:
+        """Whether modules are recorded."""
+        return bool(self._handles)
 
     def watch(self, is_detailed: bool) -> None:
         if bool(self._handles) == is_detailed:
