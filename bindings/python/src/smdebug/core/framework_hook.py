@@ -129,7 +129,8 @@ include_regex, include_collections, save_all, include_workers, options
 
     @guarded(even_if_disabled=True)
     def _open_profile(self) -> None:
-        framework = type(self).__module__.split(".")[1]
+        own = (each.__module__.split(".") for each in type(self).__mro__)
+        framework = next(names[1] for names in own if names[0] == "smdebug")
         self._profile = profile_of_job(
             self._profile_class, self.worker, self.num_workers, framework
         )

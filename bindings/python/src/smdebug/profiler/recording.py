@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from types import TracebackType
-from typing import Any, Mapping, Optional, Type, TypeVar, Union
+from typing import Any, Callable, Mapping, Optional, Type, TypeVar, Union
 
 from smdebug import _raw
 from smdebug._handles import ProfilerHandle, ProfilerOptions, check, out, out_text, text
@@ -15,6 +15,7 @@ __all__ = ["Profiler", "Span"]
 
 _event = _raw.profiler_event
 _now = _raw.profiler_now
+_quote: Callable[[Any], str] = json.encoder.encode_basestring_ascii
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 AnyProfiler = TypeVar("AnyProfiler", bound="Profiler")
@@ -299,6 +300,20 @@ def _options(settings: Mapping[str, object]) -> ProfilerOptions:
 
 
 def _members(args: Mapping[str, object]) -> str:
+    # Most events have a few numbers and names, for which the encoder of JSON is slow.
+    texts = []
+    for key, value in args.items():
+        kind = type(value)
+        if kind is int and key.isidentifier():
+            texts.append(f'"{key}": {value}')
+        elif kind is str and key.isidentifier():
+            texts.append(f'"{key}": {_quote(value)}')
+        else:
+            return _encoded(args)
+    return f"{{{', '.join(texts)}}}"
+
+
+def _encoded(args: Mapping[str, object]) -> str:
     try:
         return _encode(args)
     except ValueError as error:
