@@ -148,6 +148,7 @@ bench: environment original servers test-java
 	@$(PYTHON) tests/bench/bench_many.py
 	@$(PYTHON) tests/bench/bench_tables.py
 	@$(PYTHON) tests/bench/bench_serve.py
+	@$(PYTHON) tests/bench/bench_profiler.py
 	@$(PYTHON) tests/bench/bench_peers.py
 	@$(PYTHON) tests/bench/bench_growth.py
 	@$(PYTHON) tests/bench/bench_s3.py
@@ -156,6 +157,7 @@ bench: environment original servers test-java
 	@SMDEBUG_PYTORCH_ORIGINAL_PYTHON=$(CACHE)/frameworks/pytorch-original/bin/python \
 	  $(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_pytorch.py
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/bench/bench_pytorch.py gpt compiled memory
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/bench/bench_profiler.py training
 	@$(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_rules.py
 
 # Measures the PyTorch hook on a GPU.  Without one, only tries that path on the CPU.

@@ -94,6 +94,7 @@ struct T {};
 %ignore smd_hook_set_placement;
 %ignore smd_tensor_placement;
 %ignore smd_scan_set_log;
+%ignore smd_profiler_options_set_log;
 %ignore smd_scan_open;
 %ignore smd_scan_schema;
 %ignore smd_partition;
@@ -122,6 +123,8 @@ HANDLE(smd_diagnosis)
 HANDLE(smd_bucket)
 HANDLE(smd_scan)
 HANDLE(smd_partitions)
+HANDLE(smd_profiler_options)
+HANDLE(smd_profiler)
 %nodefaultctor smd_error;
 %nodefaultdtor smd_error;
 struct smd_error {};
@@ -152,6 +155,7 @@ struct smd_error {};
 %include "smdebug/placement.h"
 %include "smdebug/metadata.h"
 %include "smdebug/scan.h"
+%include "smdebug/profiler.h"
 %include "smdebug/sys/files.h"
 %include "smdebug/store.h"
 %include "smdebug/sys/bucket.h"

@@ -2,14 +2,14 @@
 
 #include "guard.h"
 #include "log_sink.h"
-#include "profile/profiler.h"
+#include "profile/configured_profiler.h"
 
 struct smd_profiler_options {
   smdebug::profile::ProfilerOptions options;
 };
 
 struct smd_profiler {
-  std::shared_ptr<smdebug::profile::Profiler> profiler;
+  std::shared_ptr<smdebug::profile::ConfiguredProfiler> profiler;
 
   const smdebug::ProcessMark &Mark() const { return profiler->Mark(); }
 };
@@ -84,7 +84,45 @@ smd_error *smd_profiler_new(const smd_profiler_options *options, smd_profiler **
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(options, "options"));
-    return Give(profile::Profiler::Open(options->options), out);
+    return Give(profile::ConfiguredProfiler::Open(options->options), out);
+  });
+}
+
+smd_error *smd_profiler_follow(const char *path, const smd_profiler_options *options,
+                               smd_profiler **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    const profile::ProfilerOptions defaults;
+    return Give(profile::ConfiguredProfiler::Follow(
+                    path == nullptr ? "" : path, options == nullptr ? defaults : options->options),
+                out);
+  });
+}
+
+int32_t smd_profiler_update(smd_profiler *profiler) noexcept {
+  return GuardValue<int32_t>(
+      0, [&]() -> int32_t { return IsUsable(profiler) && profiler->profiler->Update() ? 1 : 0; });
+}
+
+int32_t smd_profiler_is_active(smd_profiler *profiler, const char *feature, int64_t step,
+                               const char *name) noexcept {
+  return GuardValue<int32_t>(-1, [&]() -> int32_t {
+    if (profiler == nullptr || feature == nullptr) return -1;
+    const auto known = profile::FeatureNamed(feature);
+    if (!known) return -1;
+    if (!IsUsable(profiler)) return 0;
+    const std::string_view event = name == nullptr ? "" : name;
+    return profiler->profiler->IsActive(*known, step, event) ? 1 : 0;
+  });
+}
+
+smd_error *smd_profiler_get(const smd_profiler *profiler, const char *name,
+                            smd_text **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(CheckUsable(profiler, "profiler"));
+    SMD_ASSIGN_OR_RETURN(const std::string_view setting, RequiredText(name, "name"));
+    return Give(profiler->profiler->Setting(setting), out);
   });
 }
 

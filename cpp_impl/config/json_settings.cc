@@ -1,5 +1,7 @@
 #include "config/json_settings.h"
 
+#include <cmath>
+
 #include "base/strings.h"
 
 namespace smdebug::config {
@@ -28,6 +30,14 @@ Result<int64_t> WholeNumber(const JsonValue &json) {
   SMD_ASSIGN_OR_RETURN(const std::string text, json.Text());
   const std::optional<int64_t> number = ParseInt(text);
   if (!number) return Wrong(json, "a whole number", text);
+  return *number;
+}
+
+Result<double> Number(const JsonValue &json) {
+  if (!json.IsText()) return json.Number();
+  SMD_ASSIGN_OR_RETURN(const std::string text, json.Text());
+  const std::optional<double> number = ParseDouble(Trim(text));
+  if (!number || !std::isfinite(*number)) return Wrong(json, "a number", text);
   return *number;
 }
 

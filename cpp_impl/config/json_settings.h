@@ -28,6 +28,9 @@ Status CheckIsObject(const JsonValue &json);
 // Reads a whole number, or a text that contains one.
 Result<int64_t> WholeNumber(const JsonValue &json);
 
+// Reads a finite number, or a text that contains one.
+Result<double> Number(const JsonValue &json);
+
 // Reads true or false, or the text of either in any case.
 Result<bool> Switch(const JsonValue &json);
 

@@ -1,13 +1,24 @@
 #include "config/settings_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "base/strings.h"
 
 namespace smdebug::config {
+namespace {
 
-SettingsReader::SettingsReader(const JsonValue &object, Problems *problems, std::string prefix)
-    : object_(object), problems_(problems), prefix_(std::move(prefix)) {
+std::string ShortNumber(double number) {
+  std::array<char, 32> digits;
+  return {digits.data(), std::to_chars(digits.data(), digits.end(), number).ptr};
+}
+
+}  // namespace
+
+SettingsReader::SettingsReader(const JsonValue &object, Problems *problems, std::string prefix,
+                               KeyCase key_case)
+    : object_(object), problems_(problems), prefix_(std::move(prefix)), key_case_(key_case) {
   if (const Status status = CheckIsObject(object_); !status.IsOk()) Ignore(status.Message());
 }
 
@@ -19,10 +30,25 @@ void SettingsReader::Note(std::string what, std::string outcome) {
 
 void SettingsReader::Ignore(std::string what) { Note(std::move(what), "it is ignored"); }
 
+bool SettingsReader::IsSameKey(std::string_view a, std::string_view b) const {
+  return key_case_ == KeyCase::kExact ? a == b : ToLower(a) == ToLower(b);
+}
+
+std::optional<JsonValue> SettingsReader::Given(std::string_view key) const {
+  if (key_case_ == KeyCase::kExact) return FindGiven(object_, key);
+  std::optional<JsonValue> found;
+  for (const auto &[name, value] : object_.Members()) {
+    if (IsSameKey(name, key)) found = value;
+  }
+  if (found && found->IsNull()) return {};
+  return found;
+}
+
 void SettingsReader::CheckKeys(const std::vector<std::string> &known) {
   for (const auto &[key, value] : object_.Members()) {
     if (IsFull()) return;
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const auto is_same = [&, &key = key](const std::string &each) { return IsSameKey(key, each); };
+    if (std::any_of(known.begin(), known.end(), is_same)) continue;
     Ignore(StrCat(object_.Place(), " has the unknown key '", Excerpt(key), "'",
                   DidYouMean(key, {known.begin(), known.end()})));
   }
@@ -36,7 +62,7 @@ std::optional<T> SettingsReader::Taken(Result<T> value) {
 }
 
 std::optional<JsonValue> SettingsReader::Single(std::string_view key) {
-  std::optional<JsonValue> given = FindGiven(object_, key);
+  std::optional<JsonValue> given = Given(key);
   if (!given || !given->IsArray()) return given;
   const std::vector<JsonValue> items = given->Items();
   if (items.size() != 1) return given;
@@ -67,14 +93,28 @@ std::optional<int64_t> SettingsReader::Number(std::string_view key, int64_t leas
   return {};
 }
 
+std::optional<double> SettingsReader::Real(std::string_view key, double least) {
+  const std::optional<JsonValue> given = Single(key);
+  if (!given) return {};
+  const std::optional<double> number = Taken(config::Number(*given));
+  if (!number || *number >= least) return number;
+  Ignore(StrCat(given->Place(), " is ", ShortNumber(*number), "; it must be ", ShortNumber(least),
+                " or more"));
+  return {};
+}
+
 std::optional<std::string> SettingsReader::Text(std::string_view key) {
   const std::optional<JsonValue> given = Single(key);
   if (!given) return {};
+  if (const Result<double> number = given->Number(); number.IsOk()) {
+    Ignore(StrCat(given->Place(), ": expected text, found a number: ", ShortNumber(*number)));
+    return {};
+  }
   return Taken(given->Text());
 }
 
 std::vector<std::string> SettingsReader::Texts(std::string_view key) {
-  const std::optional<JsonValue> given = FindGiven(object_, key);
+  const std::optional<JsonValue> given = Given(key);
   if (!given) return {};
   if (!given->IsArray()) return SplitList(Taken(given->Text()).value_or(""));
   std::vector<std::string> texts;
@@ -86,7 +126,7 @@ std::vector<std::string> SettingsReader::Texts(std::string_view key) {
 }
 
 std::optional<std::vector<int64_t>> SettingsReader::Numbers(std::string_view key) {
-  const std::optional<JsonValue> given = FindGiven(object_, key);
+  const std::optional<JsonValue> given = Given(key);
   if (!given) return {};
   std::vector<int64_t> numbers;
   if (given->IsArray()) {
@@ -128,7 +168,7 @@ std::optional<JsonValue> SettingsReader::Object(std::string_view key) {
 }
 
 std::vector<JsonValue> SettingsReader::Items(std::string_view key) {
-  const std::optional<JsonValue> given = FindGiven(object_, key);
+  const std::optional<JsonValue> given = Given(key);
   if (!given || given->IsArray()) return given ? given->Items() : std::vector<JsonValue>();
   Ignore(StrCat(given->Place(), ": expected a list, found ", given->Kind()));
   return {};

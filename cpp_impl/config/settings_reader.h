@@ -20,6 +20,9 @@ struct Problem {
 };
 using Problems = std::vector<Problem>;
 
+// Whether "startstep" is the key "StartStep".
+enum class KeyCase { kExact, kAny };
+
 // Reads the settings in one JSON object.  A mistyped setting must not stop a training, so no
 // getter fails: if a setting is invalid, the getter adds a problem and returns nothing.
 //
@@ -29,7 +32,8 @@ class SettingsReader {
  public:
   // `prefix` begins each problem.  If `object` is not a JSON object, that is a problem, and
   // all settings are missing.
-  SettingsReader(const JsonValue &object, Problems *problems, std::string prefix = "");
+  SettingsReader(const JsonValue &object, Problems *problems, std::string prefix = "",
+                 KeyCase key_case = KeyCase::kExact);
 
   // Adds a problem for each key that is not in `known`, with the most similar known key.
   void CheckKeys(const std::vector<std::string> &known);
@@ -40,11 +44,15 @@ class SettingsReader {
   // the document.
   bool IsFull() const { return problems_->size() >= kMostProblems; }
 
-  bool Has(std::string_view key) const { return FindGiven(object_, key).has_value(); }
+  bool Has(std::string_view key) const { return Given(key).has_value(); }
+  // Returns the value of `key`, or nothing if it is missing or null.
+  std::optional<JsonValue> Given(std::string_view key) const;
 
   std::optional<bool> Switch(std::string_view key);
   // Reads a whole number of `least` or more.
   std::optional<int64_t> Number(std::string_view key, int64_t least);
+  // Reads a number of `least` or more, or a text that contains one.
+  std::optional<double> Real(std::string_view key, double least);
   std::optional<std::string> Text(std::string_view key);
   // Reads a text with commas, or a list.  Skips invalid items.
   std::vector<std::string> Texts(std::string_view key);
@@ -58,6 +66,7 @@ class SettingsReader {
   static constexpr size_t kMostProblems = 100;
 
   void Note(std::string what, std::string outcome);
+  bool IsSameKey(std::string_view a, std::string_view b) const;
   // Returns the value of `key`, or its only item if it is a list of one.
   std::optional<JsonValue> Single(std::string_view key);
   template <class T>
@@ -66,6 +75,7 @@ class SettingsReader {
   JsonValue object_;
   Problems *problems_;
   std::string prefix_;
+  KeyCase key_case_;
 };
 
 }  // namespace smdebug::config

@@ -116,6 +116,10 @@ Status Profiler::Add(Event event) {
   return timeline_->Add(event);
 }
 
+void Profiler::SetPaused(bool is_paused) {
+  if (sampler_) sampler_->SetPaused(is_paused);
+}
+
 Status Profiler::Flush(Deadline deadline) {
   Status status = timeline_->Flush(deadline);
   if (sampler_) KeepFirst(&status, sampler_->Flush(deadline));

@@ -32,6 +32,9 @@ class Profiler {
   // and as TimelineWriter::Add().
   Status Add(Event event);
 
+  // Stops the samples, or continues them.
+  void SetPaused(bool is_paused);
+
   // Ends the open files, so that readers see everything so far.
   Status Flush(Deadline deadline);
   // Writes everything, and the end marks.  Later calls do nothing.

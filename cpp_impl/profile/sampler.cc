@@ -122,9 +122,10 @@ Status Sampler::Sample() {
   if (seconds < 0.05) return Status::Ok();
   SystemCounters after = ReadSystem(options_.proc);
   std::vector<Metric> metrics = MetricsBetween(before_, after, seconds);
-  if (gpus_) gpus_->Read(&metrics);
+  if (gpus_ && !is_paused_) gpus_->Read(&metrics);
   before_ = std::move(after);
   before_at_ = now;
+  if (is_paused_) return Status::Ok();
   ++samples_;
   return file_.Add(metrics, clock_.WallSeconds());
 }

@@ -66,6 +66,8 @@ class Sampler : public std::enable_shared_from_this<Sampler> {
   // Ends the thread and the open file.  Fails as Flush().
   Status Close(Deadline deadline);
 
+  // Takes no samples until it is called again.
+  void SetPaused(bool is_paused) { is_paused_ = is_paused; }
   int64_t Samples() const { return samples_; }
 
  private:
@@ -91,6 +93,7 @@ class Sampler : public std::enable_shared_from_this<Sampler> {
   Clock::Duration before_at_{};
   Code last_logged_ = Code::kOk;
   std::atomic<int64_t> samples_{0};
+  std::atomic<bool> is_paused_{false};
 
   Mutex mutex_;
   CondVar wake_;

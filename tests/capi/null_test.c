@@ -94,6 +94,10 @@ static void profiler(void) {
   REFUSED(smd_profiler_options_get(NULL, NULL, NULL));
   REFUSED(smd_profiler_options_set_log(NULL, SMD_LOG_INFO, NULL, NULL, NULL));
   REFUSED(smd_profiler_new(NULL, NULL));
+  REFUSED(smd_profiler_follow(NULL, NULL, NULL));
+  REFUSED(smd_profiler_get(NULL, NULL, NULL));
+  EXPECT(smd_profiler_update(NULL) == 0);
+  EXPECT(smd_profiler_is_active(NULL, "python", 0, NULL) == -1);
   REFUSED(smd_profiler_flush(NULL, 0));
   REFUSED(smd_profiler_close(NULL));
   REFUSED(smd_profiler_event(NULL, NULL, NULL, 0, 0, 0, NULL));

@@ -106,12 +106,18 @@ static void hook(const char *path) {
 static void profiler(const char *path) {
   smd_profiler_options *options = NULL;
   smd_profiler *opened = open_profiler(path);
+  smd_profiler *out = GARBAGE(smd_profiler);
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_profiler_follow(".", NULL, &out));
+  EXPECT(out == NULL);
   EXPECT_OK(smd_profiler_options_new(&options));
   CLEARED(smd_profiler, smd_profiler_new(options, &out));
   CLEARED(smd_text, smd_profiler_options_get(options, "no option", &out));
   REFUSED(smd_profiler_options_set(options, NULL, "x"));
   REFUSED(smd_profiler_options_set(options, "node", NULL));
   REFUSED(smd_profiler_new(options, NULL));
+  CLEARED(smd_text, smd_profiler_get(opened, "no setting", &out));
+  REFUSED(smd_profiler_get(opened, "out_dir", NULL));
+  EXPECT(smd_profiler_is_active(opened, "no feature", 0, NULL) == -1);
   REFUSED(smd_profiler_event(opened, NULL, "p", 0, 0, 0, NULL));
   REFUSED(smd_profiler_event(opened, "e", NULL, 0, 0, 0, NULL));
   REFUSED(smd_profiler_end(opened, NULL));

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "base/strings.h"
+#include "profile/literal_json.h"
 #include "profile/profile_files.h"
+#include "profile/profiler_config.h"
 #include "profile/read_system.h"
 #include "profile/read_timeline.h"
 #include "target.h"
@@ -43,7 +46,20 @@ void SystemMetrics(std::string_view input) {
   static_cast<void>(profile::ParseTimelineFileName(input));
 }
 
+void ProfilerConfigFile(std::string_view input) {
+  config::Problems problems;
+  auto parsed = profile::ProfilerConfig::Parse(input, &problems);
+  for (const config::Problem &each : problems) Require(IsUtf8(each.what), "messages are UTF-8");
+  if (!parsed.IsOk()) return;
+  for (profile::ProfileWindow &each : parsed->windows) {
+    static_cast<void>(each.Has(std::numeric_limits<int64_t>::max(), 0));
+    static_cast<void>(each.Has(0, 1e9));
+  }
+  static_cast<void>(profile::LiteralToJson(input));
+}
+
 constexpr std::array kTargets = {Target{"timeline", Timeline},
+                                 Target{"profiler_config", ProfilerConfigFile},
                                  Target{"system_metrics", SystemMetrics}};
 
 }  // namespace

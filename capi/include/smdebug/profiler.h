@@ -73,6 +73,41 @@ SMD_API void smd_profiler_options_free(smd_profiler_options *options) SMD_NOEXCE
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_profiler_new(const smd_profiler_options *options, smd_profiler **out) SMD_NOEXCEPT;
 
+/* Opens a profiler that follows the configuration file of the training service.  `path` may be NULL:
+ * the file that SMPROFILER_CONFIG_PATH names, else /opt/ml/input/config/profilerconfig.json.
+ * `options` may be NULL; they hold what the file does not say.  A missing file, one with
+ * "DisableProfiler": true, and one without "ProfilingParameters" mean off: events are dropped.
+ * docs/profiler.md lists the keys.  An invalid setting is logged and does not count.
+ *
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG (the file is no JSON object; the message names it),
+ * UNSUPPORTED, IO, PERMISSION.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_profiler_follow(const char *path, const smd_profiler_options *options,
+                                 smd_profiler **out) SMD_NOEXCEPT;
+
+/* Rereads the configuration file if it changed.  Call it between steps.  Returns 1 if events are
+ * recorded, else 0: the profiler is off, closed, of a parent process, or NULL.  A file that cannot
+ * be read is logged, and changes nothing.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_profiler_update(smd_profiler *profiler) SMD_NOEXCEPT;
+
+/* Returns 1 if `feature` is to be profiled at this step, now: "detailed" (modules), "dataloader",
+ * "python", "smdataparallel" or "horovod".  The file gives each a window of steps or of time.
+ * `name` may be NULL, or that of an event, which "MetricsRegex" selects for "dataloader".  Without
+ * a file, everything is active.  Returns 0 if not, -1 for NULL and for unknown features.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_profiler_is_active(smd_profiler *profiler, const char *feature, int64_t step,
+                                       const char *name) SMD_NOEXCEPT;
+
+/* Returns a setting in force: "config_path" ("": none), "out_dir", "metrics_regex",
+ * "profiler_name" ("cprofile" or "pyinstrument"), or "cprofile_timer" ("total_time", "cpu_time",
+ * "off_cpu_time" or "default").
+ *
+ * Fails: INVALID_ARGUMENT (the message names the nearest name), AFTER_FORK.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_profiler_get(const smd_profiler *profiler, const char *name,
+                              smd_text **out) SMD_NOEXCEPT;
+
 /* Ends the open files, so that readers see everything so far.  Waits at most `timeout_ms`
  * milliseconds; a negative timeout waits without limit.  Without this call, readers see events
  * when rotate_bytes or rotate_seconds end their file.

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import smdebug.jax as smd
 from models import batches, descend, init, loss_of
+from profiled import configure, steps_in
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
@@ -273,3 +274,16 @@ def test_each_process_of_a_job_is_a_worker(out_dir, unused_port):
         assert trial.tensor("rank").value(0, worker=worker).tolist() == [rank]
         assert trial.tensor("x/everywhere").value(0, worker=worker).tolist() == [0, 1, 2, 3]
     assert not trial.has_tensor("x/spread")
+
+
+def test_the_steps_of_a_profiled_training(make, tmp_path, monkeypatch):
+    profile = configure(monkeypatch, tmp_path)
+    hook = make(raise_errors=True)
+    for _ in range(3):
+        with hook.step(TRAIN):
+            hook.save("w", jnp.ones(3))
+    with hook.step(smd.modes.EVAL):
+        hook.save("w", jnp.ones(3))
+    hook.close()
+    expected = {"Step:ModeKeys.TRAIN": [0, 1, 2], "Step:ModeKeys.EVAL": [3]}
+    assert steps_in(profile) == expected

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 import smdebug.tensorflow as smd
+from profiled import configure, steps_in
 from trainings import (
     BATCH,
     BATCHES,
@@ -289,3 +290,15 @@ def test_its_failures_never_stop_a_training(out_dir, monkeypatch):
         history = fit(network(), hook, epochs=2, validation_data=(X, Y))
     assert len(history.history["val_loss"]) == 2
     assert hook.failures > 2 * BATCHES
+
+
+def test_the_steps_of_a_profiled_training(out_dir, tmp_path, monkeypatch):
+    profile = configure(monkeypatch, tmp_path)
+    model = network()
+    hook = smd.KerasHook(out_dir, raise_errors=True)
+    fit(model, hook, epochs=2, validation_data=(X, Y))
+    hook.close()
+    steps = steps_in(profile)
+    assert len(steps["Step:ModeKeys.TRAIN"]) == 2 * BATCHES
+    assert len(steps["Step:ModeKeys.EVAL"]) > 0
+    assert sorted(sum(steps.values(), [])) == list(range(sum(map(len, steps.values()))))

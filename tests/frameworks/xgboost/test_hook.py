@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import smdebug.xgboost as smd
 import xgboost as xgb
+from profiled import configure, steps_in
 from sklearn.base import clone
 from smdebug.exceptions import (
     InvalidCollectionConfiguration,
@@ -372,3 +373,10 @@ def test_xgboost_is_imported_only_by_what_needs_it(statement, prints):
         [sys.executable, "-c", f"import sys\n{statement}"], capture_output=True, text=True
     )
     assert done.stdout.strip() == prints, done.stderr
+
+
+def test_the_rounds_of_a_profiled_training(out_dir, tmp_path, monkeypatch):
+    profile = configure(monkeypatch, tmp_path)
+    with smd.Hook(out_dir, raise_errors=True) as hook:
+        train(hook, BINARY, rounds=5)
+    assert steps_in(profile) == {"Step:ModeKeys.GLOBAL": [0, 1, 2, 3, 4]}

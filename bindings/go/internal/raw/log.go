@@ -23,6 +23,11 @@ static uintptr_t trial_options_set_log(uintptr_t options, smd_log_level level, u
   return (uintptr_t)smd_trial_options_set_log((smd_trial_options *)options, level, log_line,
                                               (void *)log, log_end);
 }
+
+static uintptr_t profiler_options_set_log(uintptr_t options, smd_log_level level, uintptr_t log) {
+  return (uintptr_t)smd_profiler_options_set_log((smd_profiler_options *)options, level, log_line,
+                                                 (void *)log, log_end);
+}
 */
 import "C"
 
@@ -40,6 +45,12 @@ func HookOptionsSetLog(options Smd_hook_options, level int32, log Log) Smd_error
 // TrialOptionsSetLog is smd_trial_options_set_log.
 func TrialOptionsSetLog(options Smd_trial_options, level int32, log Log) Smd_error {
 	return SwigcptrSmd_error(C.trial_options_set_log(C.uintptr_t(options.Swigcptr()),
+		C.smd_log_level(level), C.uintptr_t(cgo.NewHandle(log))))
+}
+
+// ProfilerOptionsSetLog is smd_profiler_options_set_log.
+func ProfilerOptionsSetLog(options Smd_profiler_options, level int32, log Log) Smd_error {
+	return SwigcptrSmd_error(C.profiler_options_set_log(C.uintptr_t(options.Swigcptr()),
 		C.smd_log_level(level), C.uintptr_t(cgo.NewHandle(log))))
 }
 

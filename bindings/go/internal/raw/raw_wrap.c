@@ -786,6 +786,52 @@ static smd_partitions * smd_partitions_slot_value(smd_partitions * *obj) {
 }
 
 
+static smd_profiler_options * *new_smd_profiler_options_slot(void) { 
+  return (smd_profiler_options * *) calloc(1,sizeof(smd_profiler_options *)); 
+}
+
+static smd_profiler_options * *copy_smd_profiler_options_slot(smd_profiler_options * value) { 
+  smd_profiler_options * *obj = (smd_profiler_options * *) calloc(1,sizeof(smd_profiler_options *));
+  *obj = value;
+  return obj; 
+}
+
+static void delete_smd_profiler_options_slot(smd_profiler_options * *obj) { 
+  free(obj); 
+}
+
+static void smd_profiler_options_slot_assign(smd_profiler_options * *obj, smd_profiler_options * value) {
+  *obj = value;
+}
+
+static smd_profiler_options * smd_profiler_options_slot_value(smd_profiler_options * *obj) {
+  return *obj;
+}
+
+
+static smd_profiler * *new_smd_profiler_slot(void) { 
+  return (smd_profiler * *) calloc(1,sizeof(smd_profiler *)); 
+}
+
+static smd_profiler * *copy_smd_profiler_slot(smd_profiler * value) { 
+  smd_profiler * *obj = (smd_profiler * *) calloc(1,sizeof(smd_profiler *));
+  *obj = value;
+  return obj; 
+}
+
+static void delete_smd_profiler_slot(smd_profiler * *obj) { 
+  free(obj); 
+}
+
+static void smd_profiler_slot_assign(smd_profiler * *obj, smd_profiler * value) {
+  *obj = value;
+}
+
+static smd_profiler * smd_profiler_slot_value(smd_profiler * *obj) {
+  return *obj;
+}
+
+
 static int32_t *new_int32_slot(void) { 
   return (int32_t *) calloc(1,sizeof(int32_t)); 
 }
@@ -923,7 +969,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_becc8d2cced9bc50(void *_swig_go_0) {
+void _wrap_Swig_free_raw_f1725b2afc1d839e(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -933,7 +979,7 @@ void _wrap_Swig_free_raw_becc8d2cced9bc50(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -946,7 +992,7 @@ void *_wrap_Swig_malloc_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_becc8d2cced9bc50() {
+struct smd_text **_wrap_new_smd_text_slot_raw_f1725b2afc1d839e() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -957,7 +1003,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -970,7 +1016,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_f1725b2afc1d839e(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -980,7 +1026,7 @@ void _wrap_delete_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_becc8d2cced9bc50(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_f1725b2afc1d839e(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -992,7 +1038,7 @@ void _wrap_smd_text_slot_assign_raw_becc8d2cced9bc50(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_becc8d2cced9bc50(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_f1725b2afc1d839e(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -1005,7 +1051,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_becc8d2cced9bc50(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_becc8d2cced9bc50() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_f1725b2afc1d839e() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -1016,7 +1062,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -1029,7 +1075,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_becc8d2cced9bc50(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_f1725b2afc1d839e(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -1039,7 +1085,7 @@ void _wrap_delete_smd_strings_slot_raw_becc8d2cced9bc50(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_f1725b2afc1d839e(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -1051,7 +1097,7 @@ void _wrap_smd_strings_slot_assign_raw_becc8d2cced9bc50(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_f1725b2afc1d839e(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -1064,7 +1110,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_integers **_wrap_new_smd_integers_slot_raw_becc8d2cced9bc50() {
+struct smd_integers **_wrap_new_smd_integers_slot_raw_f1725b2afc1d839e() {
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
   
@@ -1075,7 +1121,7 @@ struct smd_integers **_wrap_new_smd_integers_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_integers **_wrap_copy_smd_integers_slot_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0) {
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_f1725b2afc1d839e(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
@@ -1088,7 +1134,7 @@ struct smd_integers **_wrap_copy_smd_integers_slot_raw_becc8d2cced9bc50(struct s
 }
 
 
-void _wrap_delete_smd_integers_slot_raw_becc8d2cced9bc50(struct smd_integers **_swig_go_0) {
+void _wrap_delete_smd_integers_slot_raw_f1725b2afc1d839e(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   
   arg1 = *(smd_integers ***)&_swig_go_0; 
@@ -1098,7 +1144,7 @@ void _wrap_delete_smd_integers_slot_raw_becc8d2cced9bc50(struct smd_integers **_
 }
 
 
-void _wrap_smd_integers_slot_assign_raw_becc8d2cced9bc50(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+void _wrap_smd_integers_slot_assign_raw_f1725b2afc1d839e(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
   smd_integers **arg1 = 0 ;
   smd_integers *arg2 = 0 ;
   
@@ -1110,7 +1156,7 @@ void _wrap_smd_integers_slot_assign_raw_becc8d2cced9bc50(struct smd_integers **_
 }
 
 
-struct smd_integers *_wrap_smd_integers_slot_value_raw_becc8d2cced9bc50(struct smd_integers **_swig_go_0) {
+struct smd_integers *_wrap_smd_integers_slot_value_raw_f1725b2afc1d839e(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   smd_integers *result = 0 ;
   struct smd_integers *_swig_go_result;
@@ -1123,7 +1169,7 @@ struct smd_integers *_wrap_smd_integers_slot_value_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_becc8d2cced9bc50() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_f1725b2afc1d839e() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1134,7 +1180,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1147,7 +1193,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_becc8d2cced9bc50(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_f1725b2afc1d839e(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1157,7 +1203,7 @@ void _wrap_delete_smd_save_config_slot_raw_becc8d2cced9bc50(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_f1725b2afc1d839e(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1169,7 +1215,7 @@ void _wrap_smd_save_config_slot_assign_raw_becc8d2cced9bc50(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_f1725b2afc1d839e(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1182,7 +1228,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_becc8d2cced9bc50(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_becc8d2cced9bc50() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_f1725b2afc1d839e() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1193,7 +1239,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_becc8d2cce
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1206,7 +1252,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_becc8d2cc
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_f1725b2afc1d839e(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1216,7 +1262,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_becc8d2cced9bc50(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_f1725b2afc1d839e(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1228,7 +1274,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_becc8d2cced9bc50(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_f1725b2afc1d839e(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1241,7 +1287,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_becc8d2cc
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_becc8d2cced9bc50() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_f1725b2afc1d839e() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1252,7 +1298,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1265,7 +1311,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_becc8d2cced9bc50(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1275,7 +1321,7 @@ void _wrap_delete_smd_collection_slot_raw_becc8d2cced9bc50(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1287,7 +1333,7 @@ void _wrap_smd_collection_slot_assign_raw_becc8d2cced9bc50(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1300,7 +1346,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_becc8d2cced9bc50(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_becc8d2cced9bc50() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_f1725b2afc1d839e() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1311,7 +1357,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_becc8d2cced9bc50()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1324,7 +1370,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_becc8d2cced9bc50(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_f1725b2afc1d839e(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1334,7 +1380,7 @@ void _wrap_delete_smd_hook_options_slot_raw_becc8d2cced9bc50(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_f1725b2afc1d839e(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1346,7 +1392,7 @@ void _wrap_smd_hook_options_slot_assign_raw_becc8d2cced9bc50(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_f1725b2afc1d839e(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1359,7 +1405,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_becc8d2cced9bc50(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_becc8d2cced9bc50() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_f1725b2afc1d839e() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1370,7 +1416,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1383,7 +1429,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_f1725b2afc1d839e(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1393,7 +1439,7 @@ void _wrap_delete_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_f1725b2afc1d839e(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1405,7 +1451,7 @@ void _wrap_smd_hook_slot_assign_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_f1725b2afc1d839e(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1418,7 +1464,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_becc8d2cced9bc50(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_becc8d2cced9bc50() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_f1725b2afc1d839e() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1429,7 +1475,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_becc8d2cced9bc50
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_becc8d2cced9bc50(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_f1725b2afc1d839e(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1442,7 +1488,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_becc8d2cced9bc5
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_f1725b2afc1d839e(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1452,7 +1498,7 @@ void _wrap_delete_smd_trial_options_slot_raw_becc8d2cced9bc50(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_f1725b2afc1d839e(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1464,7 +1510,7 @@ void _wrap_smd_trial_options_slot_assign_raw_becc8d2cced9bc50(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_f1725b2afc1d839e(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1477,7 +1523,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_becc8d2cced9bc5
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_becc8d2cced9bc50() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_f1725b2afc1d839e() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1488,7 +1534,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1501,7 +1547,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_f1725b2afc1d839e(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1511,7 +1557,7 @@ void _wrap_delete_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_becc8d2cced9bc50(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_f1725b2afc1d839e(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1523,7 +1569,7 @@ void _wrap_smd_trial_slot_assign_raw_becc8d2cced9bc50(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_becc8d2cced9bc50(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_f1725b2afc1d839e(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1536,7 +1582,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_becc8d2cced9bc50() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_f1725b2afc1d839e() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1547,7 +1593,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1560,7 +1606,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_f1725b2afc1d839e(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1570,7 +1616,7 @@ void _wrap_delete_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_becc8d2cced9bc50(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_f1725b2afc1d839e(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1582,7 +1628,7 @@ void _wrap_smd_tensor_slot_assign_raw_becc8d2cced9bc50(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_becc8d2cced9bc50(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_f1725b2afc1d839e(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1595,7 +1641,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_becc8d2cced9bc50(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_becc8d2cced9bc50() {
+struct smd_value **_wrap_new_smd_value_slot_raw_f1725b2afc1d839e() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1606,7 +1652,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1619,7 +1665,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_becc8d2cced9bc50(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_becc8d2cced9bc50(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_f1725b2afc1d839e(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1629,7 +1675,7 @@ void _wrap_delete_smd_value_slot_raw_becc8d2cced9bc50(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_becc8d2cced9bc50(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_f1725b2afc1d839e(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1641,7 +1687,7 @@ void _wrap_smd_value_slot_assign_raw_becc8d2cced9bc50(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_becc8d2cced9bc50(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_f1725b2afc1d839e(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1654,7 +1700,7 @@ struct smd_value *_wrap_smd_value_slot_value_raw_becc8d2cced9bc50(struct smd_val
 }
 
 
-struct smd_values **_wrap_new_smd_values_slot_raw_becc8d2cced9bc50() {
+struct smd_values **_wrap_new_smd_values_slot_raw_f1725b2afc1d839e() {
   smd_values **result = 0 ;
   struct smd_values **_swig_go_result;
   
@@ -1665,7 +1711,7 @@ struct smd_values **_wrap_new_smd_values_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_values **_wrap_copy_smd_values_slot_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
+struct smd_values **_wrap_copy_smd_values_slot_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   smd_values **result = 0 ;
   struct smd_values **_swig_go_result;
@@ -1678,7 +1724,7 @@ struct smd_values **_wrap_copy_smd_values_slot_raw_becc8d2cced9bc50(struct smd_v
 }
 
 
-void _wrap_delete_smd_values_slot_raw_becc8d2cced9bc50(struct smd_values **_swig_go_0) {
+void _wrap_delete_smd_values_slot_raw_f1725b2afc1d839e(struct smd_values **_swig_go_0) {
   smd_values **arg1 = 0 ;
   
   arg1 = *(smd_values ***)&_swig_go_0; 
@@ -1688,7 +1734,7 @@ void _wrap_delete_smd_values_slot_raw_becc8d2cced9bc50(struct smd_values **_swig
 }
 
 
-void _wrap_smd_values_slot_assign_raw_becc8d2cced9bc50(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
+void _wrap_smd_values_slot_assign_raw_f1725b2afc1d839e(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
   smd_values **arg1 = 0 ;
   smd_values *arg2 = 0 ;
   
@@ -1700,7 +1746,7 @@ void _wrap_smd_values_slot_assign_raw_becc8d2cced9bc50(struct smd_values **_swig
 }
 
 
-struct smd_values *_wrap_smd_values_slot_value_raw_becc8d2cced9bc50(struct smd_values **_swig_go_0) {
+struct smd_values *_wrap_smd_values_slot_value_raw_f1725b2afc1d839e(struct smd_values **_swig_go_0) {
   smd_values **arg1 = 0 ;
   smd_values *result = 0 ;
   struct smd_values *_swig_go_result;
@@ -1713,7 +1759,7 @@ struct smd_values *_wrap_smd_values_slot_value_raw_becc8d2cced9bc50(struct smd_v
 }
 
 
-struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_becc8d2cced9bc50() {
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_f1725b2afc1d839e() {
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
   
@@ -1724,7 +1770,7 @@ struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0) {
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
@@ -1737,7 +1783,7 @@ struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_becc8d2cced9bc50(struct s
 }
 
 
-void _wrap_delete_smd_rule_set_slot_raw_becc8d2cced9bc50(struct smd_rule_set **_swig_go_0) {
+void _wrap_delete_smd_rule_set_slot_raw_f1725b2afc1d839e(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   
   arg1 = *(smd_rule_set ***)&_swig_go_0; 
@@ -1747,7 +1793,7 @@ void _wrap_delete_smd_rule_set_slot_raw_becc8d2cced9bc50(struct smd_rule_set **_
 }
 
 
-void _wrap_smd_rule_set_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+void _wrap_smd_rule_set_slot_assign_raw_f1725b2afc1d839e(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   
@@ -1759,7 +1805,7 @@ void _wrap_smd_rule_set_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_set **_
 }
 
 
-struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_becc8d2cced9bc50(struct smd_rule_set **_swig_go_0) {
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_f1725b2afc1d839e(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *result = 0 ;
   struct smd_rule_set *_swig_go_result;
@@ -1772,7 +1818,7 @@ struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_becc8d2cced9bc50() {
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_f1725b2afc1d839e() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1783,7 +1829,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1796,7 +1842,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_becc8d2cced9bc50(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_becc8d2cced9bc50(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_f1725b2afc1d839e(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1806,7 +1852,7 @@ void _wrap_delete_smd_step_file_slot_raw_becc8d2cced9bc50(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_becc8d2cced9bc50(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_f1725b2afc1d839e(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1818,7 +1864,7 @@ void _wrap_smd_step_file_slot_assign_raw_becc8d2cced9bc50(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_becc8d2cced9bc50(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_f1725b2afc1d839e(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1831,7 +1877,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_becc8d2cced9bc50() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_f1725b2afc1d839e() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1842,7 +1888,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1855,7 +1901,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_becc8d2cced9bc50(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_becc8d2cced9bc50(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_f1725b2afc1d839e(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1865,7 +1911,7 @@ void _wrap_delete_smd_event_file_slot_raw_becc8d2cced9bc50(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_becc8d2cced9bc50(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_f1725b2afc1d839e(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1877,7 +1923,7 @@ void _wrap_smd_event_file_slot_assign_raw_becc8d2cced9bc50(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_becc8d2cced9bc50(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_f1725b2afc1d839e(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1890,7 +1936,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_becc8d2cced9bc50(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_becc8d2cced9bc50() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_f1725b2afc1d839e() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1901,7 +1947,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_becc8d2cced9bc50()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1914,7 +1960,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_becc8d2cced9bc50(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_becc8d2cced9bc50(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_f1725b2afc1d839e(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1924,7 +1970,7 @@ void _wrap_delete_smd_store_report_slot_raw_becc8d2cced9bc50(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_becc8d2cced9bc50(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_f1725b2afc1d839e(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1936,7 +1982,7 @@ void _wrap_smd_store_report_slot_assign_raw_becc8d2cced9bc50(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_becc8d2cced9bc50(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_f1725b2afc1d839e(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1949,7 +1995,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_becc8d2cced9bc50(
 }
 
 
-struct smd_findings **_wrap_new_smd_findings_slot_raw_becc8d2cced9bc50() {
+struct smd_findings **_wrap_new_smd_findings_slot_raw_f1725b2afc1d839e() {
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
   
@@ -1960,7 +2006,7 @@ struct smd_findings **_wrap_new_smd_findings_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_findings **_wrap_copy_smd_findings_slot_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0) {
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_f1725b2afc1d839e(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
@@ -1973,7 +2019,7 @@ struct smd_findings **_wrap_copy_smd_findings_slot_raw_becc8d2cced9bc50(struct s
 }
 
 
-void _wrap_delete_smd_findings_slot_raw_becc8d2cced9bc50(struct smd_findings **_swig_go_0) {
+void _wrap_delete_smd_findings_slot_raw_f1725b2afc1d839e(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   
   arg1 = *(smd_findings ***)&_swig_go_0; 
@@ -1983,7 +2029,7 @@ void _wrap_delete_smd_findings_slot_raw_becc8d2cced9bc50(struct smd_findings **_
 }
 
 
-void _wrap_smd_findings_slot_assign_raw_becc8d2cced9bc50(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+void _wrap_smd_findings_slot_assign_raw_f1725b2afc1d839e(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
   smd_findings **arg1 = 0 ;
   smd_findings *arg2 = 0 ;
   
@@ -1995,7 +2041,7 @@ void _wrap_smd_findings_slot_assign_raw_becc8d2cced9bc50(struct smd_findings **_
 }
 
 
-struct smd_findings *_wrap_smd_findings_slot_value_raw_becc8d2cced9bc50(struct smd_findings **_swig_go_0) {
+struct smd_findings *_wrap_smd_findings_slot_value_raw_f1725b2afc1d839e(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   smd_findings *result = 0 ;
   struct smd_findings *_swig_go_result;
@@ -2008,7 +2054,7 @@ struct smd_findings *_wrap_smd_findings_slot_value_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_becc8d2cced9bc50() {
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_f1725b2afc1d839e() {
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
   
@@ -2019,7 +2065,7 @@ struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_becc8d2cced9bc50()
 }
 
 
-struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0) {
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_f1725b2afc1d839e(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
@@ -2032,7 +2078,7 @@ struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_becc8d2cced9bc50(
 }
 
 
-void _wrap_delete_smd_rule_results_slot_raw_becc8d2cced9bc50(struct smd_rule_results **_swig_go_0) {
+void _wrap_delete_smd_rule_results_slot_raw_f1725b2afc1d839e(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   
   arg1 = *(smd_rule_results ***)&_swig_go_0; 
@@ -2042,7 +2088,7 @@ void _wrap_delete_smd_rule_results_slot_raw_becc8d2cced9bc50(struct smd_rule_res
 }
 
 
-void _wrap_smd_rule_results_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+void _wrap_smd_rule_results_slot_assign_raw_f1725b2afc1d839e(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *arg2 = 0 ;
   
@@ -2054,7 +2100,7 @@ void _wrap_smd_rule_results_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_res
 }
 
 
-struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_becc8d2cced9bc50(struct smd_rule_results **_swig_go_0) {
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_f1725b2afc1d839e(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *result = 0 ;
   struct smd_rule_results *_swig_go_result;
@@ -2067,7 +2113,7 @@ struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_becc8d2cced9bc50(
 }
 
 
-struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_becc8d2cced9bc50() {
+struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_f1725b2afc1d839e() {
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
   
@@ -2078,7 +2124,7 @@ struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0) {
+struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_f1725b2afc1d839e(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
@@ -2091,7 +2137,7 @@ struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct
 }
 
 
-void _wrap_delete_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct smd_diagnosis **_swig_go_0) {
+void _wrap_delete_smd_diagnosis_slot_raw_f1725b2afc1d839e(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   
   arg1 = *(smd_diagnosis ***)&_swig_go_0; 
@@ -2101,7 +2147,7 @@ void _wrap_delete_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct smd_diagnosis *
 }
 
 
-void _wrap_smd_diagnosis_slot_assign_raw_becc8d2cced9bc50(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
+void _wrap_smd_diagnosis_slot_assign_raw_f1725b2afc1d839e(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *arg2 = 0 ;
   
@@ -2113,7 +2159,7 @@ void _wrap_smd_diagnosis_slot_assign_raw_becc8d2cced9bc50(struct smd_diagnosis *
 }
 
 
-struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_becc8d2cced9bc50(struct smd_diagnosis **_swig_go_0) {
+struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_f1725b2afc1d839e(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *result = 0 ;
   struct smd_diagnosis *_swig_go_result;
@@ -2126,7 +2172,7 @@ struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_bucket **_wrap_new_smd_bucket_slot_raw_becc8d2cced9bc50() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_f1725b2afc1d839e() {
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
   
@@ -2137,7 +2183,7 @@ struct smd_bucket **_wrap_new_smd_bucket_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0) {
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
@@ -2150,7 +2196,7 @@ struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_b
 }
 
 
-void _wrap_delete_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_bucket **_swig_go_0) {
+void _wrap_delete_smd_bucket_slot_raw_f1725b2afc1d839e(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   
   arg1 = *(smd_bucket ***)&_swig_go_0; 
@@ -2160,7 +2206,7 @@ void _wrap_delete_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_bucket **_swig
 }
 
 
-void _wrap_smd_bucket_slot_assign_raw_becc8d2cced9bc50(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+void _wrap_smd_bucket_slot_assign_raw_f1725b2afc1d839e(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *arg2 = 0 ;
   
@@ -2172,7 +2218,7 @@ void _wrap_smd_bucket_slot_assign_raw_becc8d2cced9bc50(struct smd_bucket **_swig
 }
 
 
-struct smd_bucket *_wrap_smd_bucket_slot_value_raw_becc8d2cced9bc50(struct smd_bucket **_swig_go_0) {
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_f1725b2afc1d839e(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *result = 0 ;
   struct smd_bucket *_swig_go_result;
@@ -2185,7 +2231,7 @@ struct smd_bucket *_wrap_smd_bucket_slot_value_raw_becc8d2cced9bc50(struct smd_b
 }
 
 
-struct smd_scan **_wrap_new_smd_scan_slot_raw_becc8d2cced9bc50() {
+struct smd_scan **_wrap_new_smd_scan_slot_raw_f1725b2afc1d839e() {
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
   
@@ -2196,7 +2242,7 @@ struct smd_scan **_wrap_new_smd_scan_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_scan **_wrap_copy_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0) {
+struct smd_scan **_wrap_copy_smd_scan_slot_raw_f1725b2afc1d839e(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
@@ -2209,7 +2255,7 @@ struct smd_scan **_wrap_copy_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan 
 }
 
 
-void _wrap_delete_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_0) {
+void _wrap_delete_smd_scan_slot_raw_f1725b2afc1d839e(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   
   arg1 = *(smd_scan ***)&_swig_go_0; 
@@ -2219,7 +2265,7 @@ void _wrap_delete_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_
 }
 
 
-void _wrap_smd_scan_slot_assign_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
+void _wrap_smd_scan_slot_assign_raw_f1725b2afc1d839e(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
   smd_scan **arg1 = 0 ;
   smd_scan *arg2 = 0 ;
   
@@ -2231,7 +2277,7 @@ void _wrap_smd_scan_slot_assign_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_
 }
 
 
-struct smd_scan *_wrap_smd_scan_slot_value_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_0) {
+struct smd_scan *_wrap_smd_scan_slot_value_raw_f1725b2afc1d839e(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   smd_scan *result = 0 ;
   struct smd_scan *_swig_go_result;
@@ -2244,7 +2290,7 @@ struct smd_scan *_wrap_smd_scan_slot_value_raw_becc8d2cced9bc50(struct smd_scan 
 }
 
 
-struct smd_partitions **_wrap_new_smd_partitions_slot_raw_becc8d2cced9bc50() {
+struct smd_partitions **_wrap_new_smd_partitions_slot_raw_f1725b2afc1d839e() {
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
   
@@ -2255,7 +2301,7 @@ struct smd_partitions **_wrap_new_smd_partitions_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_becc8d2cced9bc50(struct smd_partitions *_swig_go_0) {
+struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_f1725b2afc1d839e(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
@@ -2268,7 +2314,7 @@ struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_becc8d2cced9bc50(stru
 }
 
 
-void _wrap_delete_smd_partitions_slot_raw_becc8d2cced9bc50(struct smd_partitions **_swig_go_0) {
+void _wrap_delete_smd_partitions_slot_raw_f1725b2afc1d839e(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   
   arg1 = *(smd_partitions ***)&_swig_go_0; 
@@ -2278,7 +2324,7 @@ void _wrap_delete_smd_partitions_slot_raw_becc8d2cced9bc50(struct smd_partitions
 }
 
 
-void _wrap_smd_partitions_slot_assign_raw_becc8d2cced9bc50(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
+void _wrap_smd_partitions_slot_assign_raw_f1725b2afc1d839e(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *arg2 = 0 ;
   
@@ -2290,7 +2336,7 @@ void _wrap_smd_partitions_slot_assign_raw_becc8d2cced9bc50(struct smd_partitions
 }
 
 
-struct smd_partitions *_wrap_smd_partitions_slot_value_raw_becc8d2cced9bc50(struct smd_partitions **_swig_go_0) {
+struct smd_partitions *_wrap_smd_partitions_slot_value_raw_f1725b2afc1d839e(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *result = 0 ;
   struct smd_partitions *_swig_go_result;
@@ -2303,7 +2349,125 @@ struct smd_partitions *_wrap_smd_partitions_slot_value_raw_becc8d2cced9bc50(stru
 }
 
 
-intgo *_wrap_new_int32_slot_raw_becc8d2cced9bc50() {
+struct smd_profiler_options **_wrap_new_smd_profiler_options_slot_raw_f1725b2afc1d839e() {
+  smd_profiler_options **result = 0 ;
+  struct smd_profiler_options **_swig_go_result;
+  
+  
+  result = (smd_profiler_options **)new_smd_profiler_options_slot();
+  *(smd_profiler_options ***)&_swig_go_result = (smd_profiler_options **)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_profiler_options **_wrap_copy_smd_profiler_options_slot_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0) {
+  smd_profiler_options *arg1 = 0 ;
+  smd_profiler_options **result = 0 ;
+  struct smd_profiler_options **_swig_go_result;
+  
+  arg1 = *(smd_profiler_options **)&_swig_go_0; 
+  
+  result = (smd_profiler_options **)copy_smd_profiler_options_slot(arg1);
+  *(smd_profiler_options ***)&_swig_go_result = (smd_profiler_options **)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_delete_smd_profiler_options_slot_raw_f1725b2afc1d839e(struct smd_profiler_options **_swig_go_0) {
+  smd_profiler_options **arg1 = 0 ;
+  
+  arg1 = *(smd_profiler_options ***)&_swig_go_0; 
+  
+  delete_smd_profiler_options_slot(arg1);
+  
+}
+
+
+void _wrap_smd_profiler_options_slot_assign_raw_f1725b2afc1d839e(struct smd_profiler_options **_swig_go_0, struct smd_profiler_options *_swig_go_1) {
+  smd_profiler_options **arg1 = 0 ;
+  smd_profiler_options *arg2 = 0 ;
+  
+  arg1 = *(smd_profiler_options ***)&_swig_go_0; 
+  arg2 = *(smd_profiler_options **)&_swig_go_1; 
+  
+  smd_profiler_options_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_profiler_options *_wrap_smd_profiler_options_slot_value_raw_f1725b2afc1d839e(struct smd_profiler_options **_swig_go_0) {
+  smd_profiler_options **arg1 = 0 ;
+  smd_profiler_options *result = 0 ;
+  struct smd_profiler_options *_swig_go_result;
+  
+  arg1 = *(smd_profiler_options ***)&_swig_go_0; 
+  
+  result = (smd_profiler_options *)smd_profiler_options_slot_value(arg1);
+  *(smd_profiler_options **)&_swig_go_result = (smd_profiler_options *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_profiler **_wrap_new_smd_profiler_slot_raw_f1725b2afc1d839e() {
+  smd_profiler **result = 0 ;
+  struct smd_profiler **_swig_go_result;
+  
+  
+  result = (smd_profiler **)new_smd_profiler_slot();
+  *(smd_profiler ***)&_swig_go_result = (smd_profiler **)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_profiler **_wrap_copy_smd_profiler_slot_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+  smd_profiler *arg1 = 0 ;
+  smd_profiler **result = 0 ;
+  struct smd_profiler **_swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  result = (smd_profiler **)copy_smd_profiler_slot(arg1);
+  *(smd_profiler ***)&_swig_go_result = (smd_profiler **)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_delete_smd_profiler_slot_raw_f1725b2afc1d839e(struct smd_profiler **_swig_go_0) {
+  smd_profiler **arg1 = 0 ;
+  
+  arg1 = *(smd_profiler ***)&_swig_go_0; 
+  
+  delete_smd_profiler_slot(arg1);
+  
+}
+
+
+void _wrap_smd_profiler_slot_assign_raw_f1725b2afc1d839e(struct smd_profiler **_swig_go_0, struct smd_profiler *_swig_go_1) {
+  smd_profiler **arg1 = 0 ;
+  smd_profiler *arg2 = 0 ;
+  
+  arg1 = *(smd_profiler ***)&_swig_go_0; 
+  arg2 = *(smd_profiler **)&_swig_go_1; 
+  
+  smd_profiler_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_profiler *_wrap_smd_profiler_slot_value_raw_f1725b2afc1d839e(struct smd_profiler **_swig_go_0) {
+  smd_profiler **arg1 = 0 ;
+  smd_profiler *result = 0 ;
+  struct smd_profiler *_swig_go_result;
+  
+  arg1 = *(smd_profiler ***)&_swig_go_0; 
+  
+  result = (smd_profiler *)smd_profiler_slot_value(arg1);
+  *(smd_profiler **)&_swig_go_result = (smd_profiler *)result; 
+  return _swig_go_result;
+}
+
+
+intgo *_wrap_new_int32_slot_raw_f1725b2afc1d839e() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -2314,7 +2478,7 @@ intgo *_wrap_new_int32_slot_raw_becc8d2cced9bc50() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -2327,7 +2491,7 @@ intgo *_wrap_copy_int32_slot_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_f1725b2afc1d839e(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -2337,7 +2501,7 @@ void _wrap_delete_int32_slot_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_becc8d2cced9bc50(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_f1725b2afc1d839e(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -2349,7 +2513,7 @@ void _wrap_int32_slot_assign_raw_becc8d2cced9bc50(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_f1725b2afc1d839e(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2362,7 +2526,7 @@ intgo _wrap_int32_slot_value_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_becc8d2cced9bc50() {
+long long *_wrap_new_int64_slot_raw_f1725b2afc1d839e() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -2373,7 +2537,7 @@ long long *_wrap_new_int64_slot_raw_becc8d2cced9bc50() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_becc8d2cced9bc50(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_f1725b2afc1d839e(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2386,7 +2550,7 @@ long long *_wrap_copy_int64_slot_raw_becc8d2cced9bc50(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_becc8d2cced9bc50(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_f1725b2afc1d839e(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2396,7 +2560,7 @@ void _wrap_delete_int64_slot_raw_becc8d2cced9bc50(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_becc8d2cced9bc50(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_f1725b2afc1d839e(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -2408,7 +2572,7 @@ void _wrap_int64_slot_assign_raw_becc8d2cced9bc50(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_becc8d2cced9bc50(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_f1725b2afc1d839e(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2421,7 +2585,7 @@ long long _wrap_int64_slot_value_raw_becc8d2cced9bc50(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_becc8d2cced9bc50() {
+double *_wrap_new_double_slot_raw_f1725b2afc1d839e() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2432,7 +2596,7 @@ double *_wrap_new_double_slot_raw_becc8d2cced9bc50() {
 }
 
 
-double *_wrap_copy_double_slot_raw_becc8d2cced9bc50(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_f1725b2afc1d839e(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2445,7 +2609,7 @@ double *_wrap_copy_double_slot_raw_becc8d2cced9bc50(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_becc8d2cced9bc50(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_f1725b2afc1d839e(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2455,7 +2619,7 @@ void _wrap_delete_double_slot_raw_becc8d2cced9bc50(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_becc8d2cced9bc50(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_f1725b2afc1d839e(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2467,7 +2631,7 @@ void _wrap_double_slot_assign_raw_becc8d2cced9bc50(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_becc8d2cced9bc50(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_f1725b2afc1d839e(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2480,7 +2644,7 @@ double _wrap_double_slot_value_raw_becc8d2cced9bc50(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_becc8d2cced9bc50(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_f1725b2afc1d839e(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2493,7 +2657,7 @@ long long *_wrap_new_int64_array_raw_becc8d2cced9bc50(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_becc8d2cced9bc50(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_f1725b2afc1d839e(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2503,7 +2667,7 @@ void _wrap_delete_int64_array_raw_becc8d2cced9bc50(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_becc8d2cced9bc50(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_f1725b2afc1d839e(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2518,7 +2682,7 @@ long long _wrap_int64_array_getitem_raw_becc8d2cced9bc50(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_becc8d2cced9bc50(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_f1725b2afc1d839e(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2532,7 +2696,7 @@ void _wrap_int64_array_setitem_raw_becc8d2cced9bc50(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_becc8d2cced9bc50(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_f1725b2afc1d839e(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2545,7 +2709,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_becc8d2cced9bc50(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2555,7 +2719,7 @@ void _wrap_delete_smd_collection_array_raw_becc8d2cced9bc50(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2570,7 +2734,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_becc8d2cced9bc50(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2584,7 +2748,7 @@ void _wrap_smd_collection_array_setitem_raw_becc8d2cced9bc50(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2597,7 +2761,7 @@ _gostring_ _wrap_smd_mode_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2610,7 +2774,7 @@ _gostring_ _wrap_smd_dtype_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2623,7 +2787,7 @@ long long _wrap_smd_dtype_size_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2636,7 +2800,7 @@ _gostring_ _wrap_smd_text_data_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2649,7 +2813,7 @@ long long _wrap_smd_text_size_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2659,7 +2823,7 @@ void _wrap_smd_text_free_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_f1725b2afc1d839e(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2672,7 +2836,7 @@ struct smd_error *_wrap_smd_strings_new_raw_becc8d2cced9bc50(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2694,7 +2858,7 @@ struct smd_error *_wrap_smd_strings_add_raw_becc8d2cced9bc50(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2707,7 +2871,7 @@ long long _wrap_smd_strings_count_raw_becc8d2cced9bc50(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2722,7 +2886,7 @@ _gostring_ _wrap_smd_strings_get_raw_becc8d2cced9bc50(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2737,7 +2901,7 @@ long long _wrap_smd_strings_size_raw_becc8d2cced9bc50(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2747,7 +2911,7 @@ void _wrap_smd_strings_free_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_integers_count_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0) {
+long long _wrap_smd_integers_count_raw_f1725b2afc1d839e(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2760,7 +2924,7 @@ long long _wrap_smd_integers_count_raw_becc8d2cced9bc50(struct smd_integers *_sw
 }
 
 
-long long _wrap_smd_integers_get_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_integers_get_raw_f1725b2afc1d839e(struct smd_integers *_swig_go_0, long long _swig_go_1) {
   smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2775,7 +2939,7 @@ long long _wrap_smd_integers_get_raw_becc8d2cced9bc50(struct smd_integers *_swig
 }
 
 
-void _wrap_smd_integers_free_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0) {
+void _wrap_smd_integers_free_raw_f1725b2afc1d839e(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   
   arg1 = *(smd_integers **)&_swig_go_0; 
@@ -2785,7 +2949,7 @@ void _wrap_smd_integers_free_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_
 }
 
 
-intgo _wrap_smd_abi_level_raw_becc8d2cced9bc50() {
+intgo _wrap_smd_abi_level_raw_f1725b2afc1d839e() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2796,7 +2960,7 @@ intgo _wrap_smd_abi_level_raw_becc8d2cced9bc50() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_becc8d2cced9bc50() {
+_gostring_ _wrap_smd_version_string_raw_f1725b2afc1d839e() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2807,7 +2971,7 @@ _gostring_ _wrap_smd_version_string_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2820,7 +2984,7 @@ struct smd_error *_wrap_smd_require_abi_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_becc8d2cced9bc50(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_f1725b2afc1d839e(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2840,7 +3004,7 @@ intgo _wrap_smd_has_feature_raw_becc8d2cced9bc50(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2853,7 +3017,7 @@ intgo _wrap_smd_error_code_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2866,7 +3030,7 @@ _gostring_ _wrap_smd_error_message_raw_becc8d2cced9bc50(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2888,7 +3052,7 @@ _gostring_ _wrap_smd_error_detail_raw_becc8d2cced9bc50(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2901,7 +3065,7 @@ _gostring_ _wrap_smd_code_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2914,7 +3078,7 @@ intgo _wrap_smd_error_is_retryable_raw_becc8d2cced9bc50(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_becc8d2cced9bc50(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_f1725b2afc1d839e(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2936,7 +3100,7 @@ struct smd_error *_wrap_smd_error_new_raw_becc8d2cced9bc50(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2946,7 +3110,7 @@ void _wrap_smd_error_free_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2959,7 +3123,7 @@ intgo _wrap_smd_value_dtype_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2972,7 +3136,7 @@ intgo _wrap_smd_value_ndim_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2985,7 +3149,7 @@ long long _wrap_smd_value_nbytes_raw_becc8d2cced9bc50(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2998,7 +3162,7 @@ struct smd_value *_wrap_smd_value_retain_raw_becc8d2cced9bc50(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -3008,7 +3172,7 @@ void _wrap_smd_value_free_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3023,7 +3187,7 @@ struct smd_error *_wrap_smd_value_strings_raw_becc8d2cced9bc50(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -3049,7 +3213,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_becc8d2cced9bc50(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3064,7 +3228,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_becc8d2cced9bc50(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_f1725b2afc1d839e(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3077,7 +3241,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_becc8d2cced9bc50(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -3102,7 +3266,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_becc8d2cced9bc50(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -3117,7 +3281,7 @@ intgo _wrap_smd_save_config_is_set_raw_becc8d2cced9bc50(struct smd_save_config *
 }
 
 
-struct smd_error *_wrap_smd_save_config_get_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
+struct smd_error *_wrap_smd_save_config_get_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t *arg3 = 0 ;
@@ -3140,7 +3304,7 @@ struct smd_error *_wrap_smd_save_config_get_raw_becc8d2cced9bc50(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_saves_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -3157,7 +3321,7 @@ intgo _wrap_smd_save_config_saves_raw_becc8d2cced9bc50(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3172,7 +3336,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_becc8d2cced9bc50(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -3187,7 +3351,7 @@ intgo _wrap_smd_save_config_equal_raw_becc8d2cced9bc50(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3202,7 +3366,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_becc8d2cced9bc50(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -3224,7 +3388,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_becc8d2cced9bc50(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -3234,7 +3398,7 @@ void _wrap_smd_save_config_free_raw_becc8d2cced9bc50(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_f1725b2afc1d839e(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3247,7 +3411,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3269,7 +3433,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3284,7 +3448,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3299,7 +3463,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_becc8d2cced9bc50(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3312,7 +3476,7 @@ intgo _wrap_smd_reduction_config_raw_raw_becc8d2cced9bc50(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3325,7 +3489,7 @@ intgo _wrap_smd_reduction_config_shape_raw_becc8d2cced9bc50(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_reductions_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3340,7 +3504,7 @@ struct smd_error *_wrap_smd_reduction_config_reductions_raw_becc8d2cced9bc50(str
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -3355,7 +3519,7 @@ intgo _wrap_smd_reduction_config_equal_raw_becc8d2cced9bc50(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3370,7 +3534,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -3392,7 +3556,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_becc8d2cced9bc50(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -3402,7 +3566,7 @@ void _wrap_smd_reduction_config_free_raw_becc8d2cced9bc50(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3424,7 +3588,7 @@ struct smd_error *_wrap_smd_collection_new_raw_becc8d2cced9bc50(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3437,7 +3601,7 @@ _gostring_ _wrap_smd_collection_name_raw_becc8d2cced9bc50(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_regex_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3459,7 +3623,7 @@ struct smd_error *_wrap_smd_collection_include_regex_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3481,7 +3645,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_becc8d2cced9bc50(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3503,7 +3667,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_becc8d2cced9bc50(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3525,7 +3689,7 @@ intgo _wrap_smd_collection_has_raw_becc8d2cced9bc50(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3540,7 +3704,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_becc8d2cced9bc50(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3555,7 +3719,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_becc8d2cced9bc50
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3570,7 +3734,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_becc8d2cced9bc50(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3583,7 +3747,7 @@ intgo _wrap_smd_collection_save_histogram_raw_becc8d2cced9bc50(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3598,7 +3762,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_becc8d2cced9bc50(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3613,7 +3777,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_becc8d2cced9bc50(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3628,7 +3792,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3643,7 +3807,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_becc8d2cced9bc50(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3658,7 +3822,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_becc8d2cced9bc50(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3680,7 +3844,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_becc8d2cced9bc50(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3690,7 +3854,7 @@ void _wrap_smd_collection_free_raw_becc8d2cced9bc50(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_f1725b2afc1d839e(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3703,7 +3867,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3734,7 +3898,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3756,7 +3920,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_becc8d2cced9bc50(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3780,7 +3944,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3795,7 +3959,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3810,7 +3974,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3834,7 +3998,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_becc8d2cced9bc50(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3849,7 +4013,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3864,7 +4028,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_becc8d2cced9bc50(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3886,7 +4050,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_becc8d2cced9bc50(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3901,7 +4065,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_becc8d2cced9bc50(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3916,7 +4080,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_becc8d2cced9bc
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3931,7 +4095,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_becc8d2cced9bc50(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3941,7 +4105,7 @@ void _wrap_smd_hook_options_free_raw_becc8d2cced9bc50(struct smd_hook_options *_
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3954,7 +4118,7 @@ _gostring_ _wrap_smd_action_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_level_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_level_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   smd_level arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3967,7 +4131,7 @@ _gostring_ _wrap_smd_level_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_rule_status_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_rule_status_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
   smd_rule_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3980,7 +4144,7 @@ _gostring_ _wrap_smd_rule_status_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_findings_count_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0) {
+long long _wrap_smd_findings_count_raw_f1725b2afc1d839e(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3993,7 +4157,7 @@ long long _wrap_smd_findings_count_raw_becc8d2cced9bc50(struct smd_findings *_sw
 }
 
 
-struct smd_finding *_wrap_smd_findings_get_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+struct smd_finding *_wrap_smd_findings_get_raw_f1725b2afc1d839e(struct smd_findings *_swig_go_0, long long _swig_go_1) {
   smd_findings *arg1 = 0 ;
   size_t arg2 ;
   smd_finding *result = 0 ;
@@ -4008,7 +4172,7 @@ struct smd_finding *_wrap_smd_findings_get_raw_becc8d2cced9bc50(struct smd_findi
 }
 
 
-void _wrap_smd_findings_free_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0) {
+void _wrap_smd_findings_free_raw_f1725b2afc1d839e(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   
   arg1 = *(smd_findings **)&_swig_go_0; 
@@ -4018,7 +4182,7 @@ void _wrap_smd_findings_free_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_
 }
 
 
-long long _wrap_smd_rule_results_count_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0) {
+long long _wrap_smd_rule_results_count_raw_f1725b2afc1d839e(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4031,7 +4195,7 @@ long long _wrap_smd_rule_results_count_raw_becc8d2cced9bc50(struct smd_rule_resu
 }
 
 
-struct smd_rule_result *_wrap_smd_rule_results_get_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_f1725b2afc1d839e(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
   smd_rule_results *arg1 = 0 ;
   size_t arg2 ;
   smd_rule_result *result = 0 ;
@@ -4046,7 +4210,7 @@ struct smd_rule_result *_wrap_smd_rule_results_get_raw_becc8d2cced9bc50(struct s
 }
 
 
-void _wrap_smd_rule_results_free_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0) {
+void _wrap_smd_rule_results_free_raw_f1725b2afc1d839e(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   
   arg1 = *(smd_rule_results **)&_swig_go_0; 
@@ -4056,7 +4220,7 @@ void _wrap_smd_rule_results_free_raw_becc8d2cced9bc50(struct smd_rule_results *_
 }
 
 
-long long _wrap_smd_builtin_rule_count_raw_becc8d2cced9bc50() {
+long long _wrap_smd_builtin_rule_count_raw_f1725b2afc1d839e() {
   size_t result;
   long long _swig_go_result;
   
@@ -4067,7 +4231,7 @@ long long _wrap_smd_builtin_rule_count_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_rule_info *_wrap_smd_builtin_rule_raw_becc8d2cced9bc50(long long _swig_go_0) {
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_f1725b2afc1d839e(long long _swig_go_0) {
   size_t arg1 ;
   smd_rule_info *result = 0 ;
   struct smd_rule_info *_swig_go_result;
@@ -4080,7 +4244,7 @@ struct smd_rule_info *_wrap_smd_builtin_rule_raw_becc8d2cced9bc50(long long _swi
 }
 
 
-struct smd_error *_wrap_smd_rule_set_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
   char *arg1 = 0 ;
   smd_rule_set **arg2 = 0 ;
   char *temp1 ;
@@ -4102,7 +4266,7 @@ struct smd_error *_wrap_smd_rule_set_new_raw_becc8d2cced9bc50(_gostring_ _swig_g
 }
 
 
-struct smd_error *_wrap_smd_rule_set_add_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_rule_set_add_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_rule_set *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4135,7 +4299,7 @@ struct smd_error *_wrap_smd_rule_set_add_raw_becc8d2cced9bc50(struct smd_rule_se
 }
 
 
-struct smd_error *_wrap_smd_rule_set_set_save_config_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4150,7 +4314,7 @@ struct smd_error *_wrap_smd_rule_set_set_save_config_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_rule_set_evaluate_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
   smd_rule_set *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -4173,7 +4337,7 @@ struct smd_error *_wrap_smd_rule_set_evaluate_raw_becc8d2cced9bc50(struct smd_ru
 }
 
 
-struct smd_error *_wrap_smd_rule_set_results_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_results_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_results **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4188,7 +4352,7 @@ struct smd_error *_wrap_smd_rule_set_results_raw_becc8d2cced9bc50(struct smd_rul
 }
 
 
-struct smd_error *_wrap_smd_rule_set_reset_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0) {
+struct smd_error *_wrap_smd_rule_set_reset_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4201,7 +4365,7 @@ struct smd_error *_wrap_smd_rule_set_reset_raw_becc8d2cced9bc50(struct smd_rule_
 }
 
 
-void _wrap_smd_rule_set_free_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0) {
+void _wrap_smd_rule_set_free_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   
   arg1 = *(smd_rule_set **)&_swig_go_0; 
@@ -4211,7 +4375,7 @@ void _wrap_smd_rule_set_free_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_rule_set_diagnose_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_diagnose_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_diagnosis **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4226,7 +4390,7 @@ struct smd_error *_wrap_smd_rule_set_diagnose_raw_becc8d2cced9bc50(struct smd_ru
 }
 
 
-long long _wrap_smd_diagnosis_count_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0) {
+long long _wrap_smd_diagnosis_count_raw_f1725b2afc1d839e(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4239,7 +4403,7 @@ long long _wrap_smd_diagnosis_count_raw_becc8d2cced9bc50(struct smd_diagnosis *_
 }
 
 
-struct smd_cause *_wrap_smd_diagnosis_get_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
+struct smd_cause *_wrap_smd_diagnosis_get_raw_f1725b2afc1d839e(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
   smd_diagnosis *arg1 = 0 ;
   size_t arg2 ;
   smd_cause *result = 0 ;
@@ -4254,7 +4418,7 @@ struct smd_cause *_wrap_smd_diagnosis_get_raw_becc8d2cced9bc50(struct smd_diagno
 }
 
 
-void _wrap_smd_diagnosis_free_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0) {
+void _wrap_smd_diagnosis_free_raw_f1725b2afc1d839e(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   
   arg1 = *(smd_diagnosis **)&_swig_go_0; 
@@ -4264,7 +4428,7 @@ void _wrap_smd_diagnosis_free_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4279,7 +4443,7 @@ struct smd_error *_wrap_smd_hook_new_raw_becc8d2cced9bc50(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -4294,7 +4458,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_becc8d2cced9bc50(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4307,7 +4471,7 @@ struct smd_error *_wrap_smd_hook_close_raw_becc8d2cced9bc50(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -4317,7 +4481,7 @@ void _wrap_smd_hook_free_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -4332,7 +4496,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_becc8d2cced9bc50(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -4345,7 +4509,7 @@ intgo _wrap_smd_hook_mode_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4360,7 +4524,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_becc8d2cced9bc50(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4373,7 +4537,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_becc8d2cced9bc50(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_discard_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4386,7 +4550,7 @@ struct smd_error *_wrap_smd_hook_discard_step_raw_becc8d2cced9bc50(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4401,7 +4565,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_last_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4416,7 +4580,7 @@ long long _wrap_smd_hook_last_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_g
 }
 
 
-intgo _wrap_smd_hook_wants_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4438,7 +4602,7 @@ intgo _wrap_smd_hook_wants_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4451,7 +4615,7 @@ intgo _wrap_smd_hook_saves_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4475,7 +4639,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_becc8d2cced9bc50(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_ensure_collection_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4499,7 +4663,7 @@ struct smd_error *_wrap_smd_hook_ensure_collection_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4514,7 +4678,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_becc8d2cced9bc50(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4529,7 +4693,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4542,7 +4706,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_becc8d2cced9bc50(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4555,7 +4719,7 @@ intgo _wrap_smd_hook_is_recording_raw_becc8d2cced9bc50(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4577,7 +4741,7 @@ long long _wrap_smd_hook_count_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_hook_attach_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_attach_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4592,7 +4756,7 @@ struct smd_error *_wrap_smd_hook_attach_raw_becc8d2cced9bc50(struct smd_hook *_s
 }
 
 
-intgo _wrap_smd_hook_action_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_action_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4605,7 +4769,7 @@ intgo _wrap_smd_hook_action_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_findings_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_findings_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_findings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4620,7 +4784,7 @@ struct smd_error *_wrap_smd_hook_take_findings_raw_becc8d2cced9bc50(struct smd_h
 }
 
 
-struct smd_error *_wrap_smd_hook_forgo_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
+struct smd_error *_wrap_smd_hook_forgo_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -4644,7 +4808,7 @@ struct smd_error *_wrap_smd_hook_forgo_raw_becc8d2cced9bc50(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_f1725b2afc1d839e(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4657,7 +4821,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_becc8d2cced9bc50(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_becc8d2cced9bc50(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_f1725b2afc1d839e(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4688,7 +4852,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_becc8d2cced9bc50(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_becc8d2cced9bc50(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_f1725b2afc1d839e(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -4698,7 +4862,7 @@ void _wrap_smd_trial_options_free_raw_becc8d2cced9bc50(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4722,7 +4886,7 @@ struct smd_error *_wrap_smd_trial_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4735,7 +4899,7 @@ struct smd_error *_wrap_smd_trial_load_raw_becc8d2cced9bc50(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4759,7 +4923,7 @@ struct smd_error *_wrap_smd_trial_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4769,7 +4933,7 @@ void _wrap_smd_trial_cancel_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4779,7 +4943,7 @@ void _wrap_smd_trial_free_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4792,7 +4956,7 @@ _gostring_ _wrap_smd_trial_path_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4805,7 +4969,7 @@ _gostring_ _wrap_smd_trial_name_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4818,7 +4982,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_becc8d2cced9bc50(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -4833,7 +4997,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_becc8d2cced9bc50(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4846,7 +5010,7 @@ intgo _wrap_smd_trial_has_ended_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -4859,7 +5023,7 @@ long long _wrap_smd_trial_last_complete_step_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4878,7 +5042,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_becc8d2cced9bc50(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4893,7 +5057,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_becc8d2cced9bc50(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   int64_t *arg3 = 0 ;
@@ -4912,7 +5076,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_becc8d2cced9bc50(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4931,7 +5095,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_becc8d2cced9bc50(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4950,7 +5114,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4969,7 +5133,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_becc8d2cced9bc50(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4984,7 +5148,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_becc8d2cced9bc50(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4999,7 +5163,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_becc8d2cced9bc50(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -5023,7 +5187,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5046,7 +5210,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_becc8d2cced9bc50(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_recorded_names_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_recorded_names_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5065,7 +5229,7 @@ struct smd_error *_wrap_smd_trial_recorded_names_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -5089,7 +5253,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_becc8d2cced9bc50(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5110,7 +5274,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_becc8d2cced9bc50(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5132,7 +5296,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_becc8d2cced9bc50(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5145,7 +5309,7 @@ _gostring_ _wrap_smd_tensor_name_raw_becc8d2cced9bc50(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5160,7 +5324,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -5179,7 +5343,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_becc8d2cced9bc50(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5200,7 +5364,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_becc8d2cced9bc50(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5219,7 +5383,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_becc8d2cced9bc50(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5247,7 +5411,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_becc8d2cced9bc50(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5275,7 +5439,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_becc8d2cced9bc50(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5314,7 +5478,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_becc8d2cced9bc50(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5342,7 +5506,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_becc8d2cced9bc50(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -5352,7 +5516,7 @@ void _wrap_smd_tensor_free_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_values_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_values_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   int64_t arg3 ;
@@ -5382,7 +5546,7 @@ struct smd_error *_wrap_smd_tensor_values_raw_becc8d2cced9bc50(struct smd_tensor
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_values_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
+struct smd_error *_wrap_smd_tensor_reduction_values_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   int64_t arg3 ;
@@ -5423,7 +5587,7 @@ struct smd_error *_wrap_smd_tensor_reduction_values_raw_becc8d2cced9bc50(struct 
 }
 
 
-long long _wrap_smd_values_count_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
+long long _wrap_smd_values_count_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5436,7 +5600,7 @@ long long _wrap_smd_values_count_raw_becc8d2cced9bc50(struct smd_values *_swig_g
 }
 
 
-long long _wrap_smd_values_step_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_values_step_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0, long long _swig_go_1) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -5451,7 +5615,7 @@ long long _wrap_smd_values_step_raw_becc8d2cced9bc50(struct smd_values *_swig_go
 }
 
 
-struct smd_error *_wrap_smd_values_get_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
+struct smd_error *_wrap_smd_values_get_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   smd_value **arg3 = 0 ;
@@ -5468,7 +5632,7 @@ struct smd_error *_wrap_smd_values_get_raw_becc8d2cced9bc50(struct smd_values *_
 }
 
 
-long long _wrap_smd_values_run_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_values_run_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0, long long _swig_go_1) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -5483,7 +5647,7 @@ long long _wrap_smd_values_run_raw_becc8d2cced9bc50(struct smd_values *_swig_go_
 }
 
 
-void _wrap_smd_values_free_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
+void _wrap_smd_values_free_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   
   arg1 = *(smd_values **)&_swig_go_0; 
@@ -5493,7 +5657,7 @@ void _wrap_smd_values_free_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_shape_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_shape_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5512,7 +5676,7 @@ struct smd_error *_wrap_smd_tensor_full_shape_raw_becc8d2cced9bc50(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_value_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_value_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5531,7 +5695,7 @@ struct smd_error *_wrap_smd_tensor_full_value_raw_becc8d2cced9bc50(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_reduction_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_full_reduction_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5561,7 +5725,7 @@ struct smd_error *_wrap_smd_tensor_full_reduction_raw_becc8d2cced9bc50(struct sm
 }
 
 
-struct smd_error *_wrap_smd_hook_set_metadata_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_set_metadata_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5592,7 +5756,7 @@ struct smd_error *_wrap_smd_hook_set_metadata_raw_becc8d2cced9bc50(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_describe_run_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_describe_run_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5605,7 +5769,7 @@ struct smd_error *_wrap_smd_hook_describe_run_raw_becc8d2cced9bc50(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_trial_metadata_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_strings **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_metadata_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_strings **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_strings **arg3 = 0 ;
@@ -5629,7 +5793,7 @@ struct smd_error *_wrap_smd_trial_metadata_raw_becc8d2cced9bc50(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_scan_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
+struct smd_error *_wrap_smd_scan_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
   char *arg1 = 0 ;
   smd_scan **arg2 = 0 ;
   char *temp1 ;
@@ -5651,7 +5815,7 @@ struct smd_error *_wrap_smd_scan_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_scan_add_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_scan_add_raw_f1725b2afc1d839e(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_scan *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5682,7 +5846,7 @@ struct smd_error *_wrap_smd_scan_add_raw_becc8d2cced9bc50(struct smd_scan *_swig
 }
 
 
-struct smd_error *_wrap_smd_scan_partitions_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
+struct smd_error *_wrap_smd_scan_partitions_raw_f1725b2afc1d839e(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
   smd_scan *arg1 = 0 ;
   smd_partitions **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5697,7 +5861,7 @@ struct smd_error *_wrap_smd_scan_partitions_raw_becc8d2cced9bc50(struct smd_scan
 }
 
 
-long long _wrap_smd_partitions_count_raw_becc8d2cced9bc50(struct smd_partitions *_swig_go_0) {
+long long _wrap_smd_partitions_count_raw_f1725b2afc1d839e(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5710,7 +5874,7 @@ long long _wrap_smd_partitions_count_raw_becc8d2cced9bc50(struct smd_partitions 
 }
 
 
-void _wrap_smd_partitions_free_raw_becc8d2cced9bc50(struct smd_partitions *_swig_go_0) {
+void _wrap_smd_partitions_free_raw_f1725b2afc1d839e(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   
   arg1 = *(smd_partitions **)&_swig_go_0; 
@@ -5720,7 +5884,7 @@ void _wrap_smd_partitions_free_raw_becc8d2cced9bc50(struct smd_partitions *_swig
 }
 
 
-void _wrap_smd_scan_free_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0) {
+void _wrap_smd_scan_free_raw_f1725b2afc1d839e(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   
   arg1 = *(smd_scan **)&_swig_go_0; 
@@ -5730,7 +5894,419 @@ void _wrap_smd_scan_free_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_profiler_options_new_raw_f1725b2afc1d839e(struct smd_profiler_options **_swig_go_0) {
+  smd_profiler_options **arg1 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler_options ***)&_swig_go_0; 
+  
+  result = (struct smd_error *)smd_profiler_options_new(arg1);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_options_set_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+  smd_profiler_options *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  char *temp2 ;
+  char *temp3 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler_options **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  
+  result = (struct smd_error *)smd_profiler_options_set(arg1,(char const *)arg2,(char const *)arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_options_get_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+  smd_profiler_options *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_text **arg3 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler_options **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_text ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_profiler_options_get((struct smd_profiler_options const *)arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_profiler_options_free_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0) {
+  smd_profiler_options *arg1 = 0 ;
+  
+  arg1 = *(smd_profiler_options **)&_swig_go_0; 
+  
+  smd_profiler_options_free(arg1);
+  
+}
+
+
+struct smd_error *_wrap_smd_profiler_new_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0, struct smd_profiler **_swig_go_1) {
+  smd_profiler_options *arg1 = 0 ;
+  smd_profiler **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler_options **)&_swig_go_0; 
+  arg2 = *(smd_profiler ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_profiler_new((struct smd_profiler_options const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_follow_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_profiler_options *_swig_go_1, struct smd_profiler **_swig_go_2) {
+  char *arg1 = 0 ;
+  smd_profiler_options *arg2 = 0 ;
+  smd_profiler **arg3 = 0 ;
+  char *temp1 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  
+  temp1 = (char *)malloc(_swig_go_0.n + 1);
+  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
+  temp1[_swig_go_0.n] = '\0';
+  arg1 = (char *)temp1;
+  
+  arg2 = *(smd_profiler_options **)&_swig_go_1; 
+  arg3 = *(smd_profiler ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_profiler_follow((char const *)arg1,(struct smd_profiler_options const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg1); 
+  return _swig_go_result;
+}
+
+
+intgo _wrap_smd_profiler_update_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+  smd_profiler *arg1 = 0 ;
+  int32_t result;
+  intgo _swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  result = (int32_t)smd_profiler_update(arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+intgo _wrap_smd_profiler_is_active_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, _gostring_ _swig_go_3) {
+  smd_profiler *arg1 = 0 ;
+  char *arg2 = 0 ;
+  int64_t arg3 ;
+  char *arg4 = 0 ;
+  char *temp2 ;
+  char *temp4 ;
+  int32_t result;
+  intgo _swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = (int64_t)_swig_go_2; 
+  
+  temp4 = (char *)malloc(_swig_go_3.n + 1);
+  memcpy(temp4, _swig_go_3.p, _swig_go_3.n);
+  temp4[_swig_go_3.n] = '\0';
+  arg4 = (char *)temp4;
+  
+  
+  result = (int32_t)smd_profiler_is_active(arg1,(char const *)arg2,arg3,(char const *)arg4);
+  _swig_go_result = result; 
+  free((char *)arg2); 
+  free((char *)arg4); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_get_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+  smd_profiler *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_text **arg3 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_text ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_profiler_get((struct smd_profiler const *)arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_flush_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, intgo _swig_go_1) {
+  smd_profiler *arg1 = 0 ;
+  int32_t arg2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  arg2 = (int32_t)_swig_go_1; 
+  
+  result = (struct smd_error *)smd_profiler_flush(arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_close_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+  smd_profiler *arg1 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  result = (struct smd_error *)smd_profiler_close(arg1);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_profiler_free_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+  smd_profiler *arg1 = 0 ;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  smd_profiler_free(arg1);
+  
+}
+
+
+long long _wrap_smd_profiler_now_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+  smd_profiler *arg1 = 0 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  result = (int64_t)smd_profiler_now((struct smd_profiler const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_event_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long _swig_go_5, _gostring_ _swig_go_6) {
+  smd_profiler *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  int64_t arg4 ;
+  int64_t arg5 ;
+  int64_t arg6 ;
+  char *arg7 = 0 ;
+  char *temp2 ;
+  char *temp3 ;
+  char *temp7 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  arg4 = (int64_t)_swig_go_3; 
+  arg5 = (int64_t)_swig_go_4; 
+  arg6 = (int64_t)_swig_go_5; 
+  
+  temp7 = (char *)malloc(_swig_go_6.n + 1);
+  memcpy(temp7, _swig_go_6.p, _swig_go_6.n);
+  temp7[_swig_go_6.n] = '\0';
+  arg7 = (char *)temp7;
+  
+  
+  result = (struct smd_error *)smd_profiler_event(arg1,(char const *)arg2,(char const *)arg3,arg4,arg5,arg6,(char const *)arg7);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  free((char *)arg7); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_begin_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long _swig_go_3, _gostring_ _swig_go_4) {
+  smd_profiler *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  int64_t arg4 ;
+  char *arg5 = 0 ;
+  char *temp2 ;
+  char *temp3 ;
+  char *temp5 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  arg4 = (int64_t)_swig_go_3; 
+  
+  temp5 = (char *)malloc(_swig_go_4.n + 1);
+  memcpy(temp5, _swig_go_4.p, _swig_go_4.n);
+  temp5[_swig_go_4.n] = '\0';
+  arg5 = (char *)temp5;
+  
+  
+  result = (struct smd_error *)smd_profiler_begin(arg1,(char const *)arg2,(char const *)arg3,arg4,(char const *)arg5);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  free((char *)arg5); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_end_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1) {
+  smd_profiler *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  result = (struct smd_error *)smd_profiler_end(arg1,(char const *)arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profiler_instant_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long _swig_go_3, _gostring_ _swig_go_4) {
+  smd_profiler *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  int64_t arg4 ;
+  char *arg5 = 0 ;
+  char *temp2 ;
+  char *temp3 ;
+  char *temp5 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  arg4 = (int64_t)_swig_go_3; 
+  
+  temp5 = (char *)malloc(_swig_go_4.n + 1);
+  memcpy(temp5, _swig_go_4.p, _swig_go_4.n);
+  temp5[_swig_go_4.n] = '\0';
+  arg5 = (char *)temp5;
+  
+  
+  result = (struct smd_error *)smd_profiler_instant(arg1,(char const *)arg2,(char const *)arg3,arg4,(char const *)arg5);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  free((char *)arg5); 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_profiler_count_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1) {
+  smd_profiler *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *temp2 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_profiler **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  result = (int64_t)smd_profiler_count((struct smd_profiler const *)arg1,(char const *)arg2);
+  _swig_go_result = result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_step_file_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -5763,7 +6339,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_becc8d2cced9bc50(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5802,7 +6378,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_becc8d2cced9bc50(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5815,7 +6391,7 @@ _gostring_ _wrap_smd_step_file_path_raw_becc8d2cced9bc50(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5828,7 +6404,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_becc8d2cced9bc50(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5838,7 +6414,7 @@ void _wrap_smd_step_file_free_raw_becc8d2cced9bc50(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5860,7 +6436,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_becc8d2cced9bc50(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5875,7 +6451,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_becc8d2cced9bc50(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5888,7 +6464,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_becc8d2cced9bc50(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5901,7 +6477,7 @@ long long _wrap_smd_event_file_step_raw_becc8d2cced9bc50(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5914,7 +6490,7 @@ intgo _wrap_smd_event_file_mode_raw_becc8d2cced9bc50(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5927,7 +6503,7 @@ long long _wrap_smd_event_file_mode_step_raw_becc8d2cced9bc50(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5940,7 +6516,7 @@ double _wrap_smd_event_file_timestamp_raw_becc8d2cced9bc50(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5955,7 +6531,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_becc8d2cced9bc50(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5965,7 +6541,7 @@ void _wrap_smd_event_file_free_raw_becc8d2cced9bc50(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_becc8d2cced9bc50(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_f1725b2afc1d839e(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5984,7 +6560,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_becc8d2cced9bc50(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -6008,7 +6584,7 @@ struct smd_error *_wrap_smd_store_check_raw_becc8d2cced9bc50(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -6021,7 +6597,7 @@ long long _wrap_smd_store_report_count_raw_becc8d2cced9bc50(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -6036,7 +6612,7 @@ _gostring_ _wrap_smd_store_report_name_raw_becc8d2cced9bc50(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -6051,7 +6627,7 @@ intgo _wrap_smd_store_report_code_raw_becc8d2cced9bc50(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -6066,7 +6642,7 @@ _gostring_ _wrap_smd_store_report_message_raw_becc8d2cced9bc50(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
@@ -6076,7 +6652,7 @@ void _wrap_smd_store_report_free_raw_becc8d2cced9bc50(struct smd_store_report *_
 }
 
 
-struct smd_error *_wrap_smd_bucket_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+struct smd_error *_wrap_smd_bucket_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_bucket **arg3 = 0 ;
@@ -6100,7 +6676,7 @@ struct smd_error *_wrap_smd_bucket_open_raw_becc8d2cced9bc50(_gostring_ _swig_go
 }
 
 
-struct smd_error *_wrap_smd_bucket_list_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_list_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -6142,7 +6718,7 @@ struct smd_error *_wrap_smd_bucket_list_raw_becc8d2cced9bc50(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_read_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_read_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -6170,7 +6746,7 @@ struct smd_error *_wrap_smd_bucket_read_raw_becc8d2cced9bc50(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_write_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+struct smd_error *_wrap_smd_bucket_write_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   void *arg3 = 0 ;
@@ -6196,7 +6772,7 @@ struct smd_error *_wrap_smd_bucket_write_raw_becc8d2cced9bc50(struct smd_bucket 
 }
 
 
-struct smd_error *_wrap_smd_bucket_remove_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_bucket_remove_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -6218,7 +6794,7 @@ struct smd_error *_wrap_smd_bucket_remove_raw_becc8d2cced9bc50(struct smd_bucket
 }
 
 
-void _wrap_smd_bucket_free_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0) {
+void _wrap_smd_bucket_free_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   
   arg1 = *(smd_bucket **)&_swig_go_0; 

@@ -15,6 +15,7 @@ typedef enum {
   SMD_NATIVE_ERROR,
   SMD_NATIVE_HOOK,
   SMD_NATIVE_INTEGERS,
+  SMD_NATIVE_PROFILER,
   SMD_NATIVE_RULE_SET,
   SMD_NATIVE_SCAN,
   SMD_NATIVE_STRINGS,
@@ -79,6 +80,12 @@ void SmdNativeWithLock(void (*function)(void *), void *argument);
 
 /* Like smd_hook_save, but releases the interpreter lock while it saves a large tensor. */
 smd_error *SmdNativeSave(smd_hook *hook, const char *name, const smd_tensor_view *view);
+
+/* ---- profiler.c: events of a timeline -------------------------------------- */
+
+PyObject *SmdProfilerNow(PyObject *module, PyObject *profiler);
+PyObject *SmdProfilerStep(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *SmdProfilerEvent(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ---- loan.c: borrowed Python objects as tensor views ----------------------- */
 

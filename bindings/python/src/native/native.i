@@ -7,6 +7,7 @@ static swig_type_info *NativeType(SmdNativeKind kind) {
     case SMD_NATIVE_ERROR: return SWIGTYPE_p_smd_error;
     case SMD_NATIVE_HOOK: return SWIGTYPE_p_smd_hook;
     case SMD_NATIVE_INTEGERS: return SWIGTYPE_p_smd_integers;
+    case SMD_NATIVE_PROFILER: return SWIGTYPE_p_smd_profiler;
     case SMD_NATIVE_RULE_SET: return SWIGTYPE_p_smd_rule_set;
     case SMD_NATIVE_SCAN: return SWIGTYPE_p_smd_scan;
     case SMD_NATIVE_STRINGS: return SWIGTYPE_p_smd_strings;
@@ -41,6 +42,10 @@ static smd_error *raw_hook_options_log(smd_hook_options *options) {
 
 static smd_error *raw_hook_options_silence(smd_hook_options *options) {
   return smd_hook_options_set_log(options, SMD_LOG_OFF, SmdNativeTakeLine, NULL, NULL);
+}
+
+static smd_error *raw_profiler_options_log(smd_profiler_options *options) {
+  return smd_profiler_options_set_log(options, SMD_LOG_DEBUG, SmdNativeTakeLine, NULL, NULL);
 }
 
 static smd_error *raw_scan_log(smd_scan *scan) {

@@ -18,6 +18,8 @@ __all__ = [
     "HookHandle",
     "HookOptions",
     "Numbers",
+    "ProfilerHandle",
+    "ProfilerOptions",
     "ReductionConfigHandle",
     "RuleSetHandle",
     "SaveConfigHandle",
@@ -99,6 +101,11 @@ class ScanHandle(Handle):
     _free = staticmethod(_raw.smd_scan_free)
 
 
+class ProfilerHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_profiler_free)
+
+
 class RuleSetHandle(Handle):
     __slots__ = ()
     _free = staticmethod(_raw.smd_rule_set_free)
@@ -145,6 +152,8 @@ _SLOTS: Dict[str, _Slot] = {
         "smd_event_file",
         "smd_hook",
         "smd_hook_options",
+        "smd_profiler",
+        "smd_profiler_options",
         "smd_reduction_config",
         "smd_rule_set",
         "smd_save_config",
@@ -220,6 +229,20 @@ class TrialOptions(Handle):
 
     def set(self, name: str, value: object) -> None:
         check(_raw.smd_trial_options_set(self, text(name, "option"), _setting(value)))
+
+
+class ProfilerOptions(Handle):
+    """Options of a profiler, set by name.  Its log lines go to the logger "smdebug"."""
+
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_profiler_options_free)
+
+    def __init__(self) -> None:
+        super().__init__(out("profiler_options", _raw.smd_profiler_options_new))
+        check(_raw.raw_profiler_options_log(self))
+
+    def set(self, name: str, value: object) -> None:
+        check(_raw.smd_profiler_options_set(self, text(name, "option"), _setting(value)))
 
 
 class Strings(Handle):

@@ -130,6 +130,20 @@ def saver(
     counts: Dict[str, int],
     /,
 ) -> Saver: ...
+def profiler_now(profiler: Handle, /) -> int: ...
+def profiler_step(profiler: Handle, step: int, /) -> int:
+    """0: off; else 1, plus 2 for "detailed", 4 for "dataloader", 8 for "python"."""
+
+def profiler_event(
+    profiler: Handle,
+    name: str,
+    phase: str,
+    begin: int,
+    duration: Optional[int],
+    step: Optional[int],
+    args: Optional[str],
+    /,
+) -> None: ...
 def take_number(counts: Dict[str, int], prefix: str, /) -> int: ...
 def modules_hold(module: object, inner: Tuple[Any, ...], members: Tuple[Any, ...], /) -> bool: ...
 def read_array(

@@ -4,6 +4,9 @@
 
 #include "native.h"
 
+/* Options.OF_HOOK and Options.OF_PROFILER. */
+enum { kOfHook = 1, kOfProfiler = 2 };
+
 typedef struct {
   JavaVM *vm;
   jobject receiver;
@@ -48,24 +51,26 @@ static void Destroy(void *user_data) {
 }
 
 JNIEXPORT void JNICALL Java_org_smdebug_raw_Native_setLog(JNIEnv *env, jclass type, jlong options,
-                                                          jboolean is_of_hook, jint level,
-                                                          jobject receiver) {
+                                                          jint kind, jint level, jobject receiver) {
   Log *log = calloc(1, sizeof *log);
-  jclass kind = (*env)->GetObjectClass(env, receiver);
+  jclass class = (*env)->GetObjectClass(env, receiver);
   smd_error *error;
   (void)type;
   if (log != NULL && (*env)->GetJavaVM(env, &log->vm) == JNI_OK) {
     log->receiver = (*env)->NewGlobalRef(env, receiver);
-    log->method = (*env)->GetMethodID(env, kind, "log", "(I[B)V");
+    log->method = (*env)->GetMethodID(env, class, "log", "(I[B)V");
   }
   if (log == NULL || log->receiver == NULL || log->method == NULL) {
     free(log);
     if (!(*env)->ExceptionCheck(env)) SmdJavaThrowNoMemory(env);
     return;
   }
-  if (is_of_hook) {
+  if (kind == kOfHook) {
     error = smd_hook_options_set_log((smd_hook_options *)(intptr_t)options, level, TakeLine, log,
                                      Destroy);
+  } else if (kind == kOfProfiler) {
+    error = smd_profiler_options_set_log((smd_profiler_options *)(intptr_t)options, level, TakeLine,
+                                         log, Destroy);
   } else {
     error = smd_trial_options_set_log((smd_trial_options *)(intptr_t)options, level, TakeLine, log,
                                       Destroy);

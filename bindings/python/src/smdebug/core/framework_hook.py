@@ -11,9 +11,11 @@ from smdebug.core.config_constants import DEFAULT_SAVED_COLLECTIONS, DEFAULT_WOR
 from smdebug.core.error_policy import guarded, raises_by_default
 from smdebug.core.hook import Hook, Regexes
 from smdebug.core.metrics import MetricsFile
+from smdebug.core.modes import ModeKeys
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import SaveSettings
 from smdebug.core.singleton_utils import set_hook
+from smdebug.core.step_profile import StepProfile, profile_of_job
 from smdebug.core.finding import Action, Finding
 from smdebug.exceptions import SMDebugTypeError, TrainingStopped
 
@@ -46,6 +48,8 @@ include_regex, include_collections, save_all, include_workers, options
     _always_saved: ClassVar[Sequence[str]] = DEFAULT_SAVED_COLLECTIONS
 
     stop_finding: Optional[Finding] = None
+
+    _profile: Optional[StepProfile] = None
 
     # Whether the program reads `stop_finding` itself; then nothing is raised.
     _stops_gracefully = False
@@ -92,6 +96,7 @@ include_regex, include_collections, save_all, include_workers, options
         self._metrics = MetricsFile.of_job()
         self._heard: List[Finding] = []
         self._has_raised = False
+        self._open_profile()
         set_hook(self)
 
     # ---- implemented by the hook of a framework ------------------------------------
@@ -118,7 +123,35 @@ include_regex, include_collections, save_all, include_workers, options
         Then the step after the finding raises TrainingStopped."""
         return True
 
+    # ---- profile ---------------------------------------------------------------------
+
+    _profile_class: ClassVar[str] = "smdebug.core.step_profile.StepProfile"
+
+    @guarded(even_if_disabled=True)
+    def _open_profile(self) -> None:
+        own = (each.__module__.split(".") for each in type(self).__mro__)
+        framework = next(names[1] for names in own if names[0] == "smdebug")
+        self._profile = profile_of_job(
+            self._profile_class, self.worker, self.num_workers, framework
+        )
+
+    @guarded
+    def _begin_profiled_step(self, profile: StepProfile, step: int) -> None:
+        profile.begin_step(step, self.mode)
+
+    @guarded(even_if_disabled=True)
+    def _close_profile(self) -> None:
+        profile, self._profile = self._profile, None
+        if profile is not None:
+            profile.close()
+
     # ---- steps -------------------------------------------------------------------
+
+    def begin_step(self, mode: Optional[ModeKeys] = None) -> int:
+        step = super().begin_step(mode)
+        if self._profile is not None:
+            self._begin_profiled_step(self._profile, step)
+        return step
 
     def _next_step(self) -> None:
         """Ends the open step, if there is one, and begins the next of the current mode."""
@@ -257,9 +290,35 @@ include_regex, include_collections, save_all, include_workers, options
         """Returns True if the hook records only what it records by default."""
         return self.has_default_hook_configuration()
 
-    def record_trace_events(self, *args: Any, **kwargs: Any) -> None:
-        """Does nothing: profiling is not supported."""
-        self.logger.info("record_trace_events: profiling is not supported; nothing is recorded")
+    @guarded
+    def record_trace_events(
+        self,
+        timestamp: float,
+        training_phase: str = "",
+        op_name: str = "",
+        phase: str = "X",
+        duration: float = 1,
+        **kwargs: Any,
+    ) -> None:
+        """Records an event of the caller's, if the job is profiled.
+
+        Parameters
+        ----------
+        timestamp : float
+            When it began, in seconds since 1970.
+        training_phase, op_name : str
+            Its group, and its name.
+        phase : str
+            "X", or "i" for a moment.
+        duration : float
+            The seconds that it took.
+        **kwargs
+            What else to record; `step_num` is its step.
+        """
+        if self._profile is not None:
+            self._profile.record_given(
+                timestamp, training_phase, op_name, phase == "X", duration, kwargs
+            )
 
     def close(self) -> None:
         """Ends an open step, writes all queued steps, and marks the trial as finished.
@@ -273,5 +332,6 @@ include_regex, include_collections, save_all, include_workers, options
         try:
             super().close()
         finally:
+            self._close_profile()
             if self._metrics is not None:
                 self._metrics.close()

@@ -24,6 +24,9 @@ class _Steps(Protocol):
     # Whether the open step saves something, and the model that runs is recorded.
     _is_saving: bool
 
+    # Where the time goes, if the job is profiled.
+    _profile: Any
+
     def _on_call(self, model: RegisteredModel, module: Any) -> None: ...
 
     def _on_return(self, model: RegisteredModel, outputs: Any) -> None: ...
@@ -75,6 +78,8 @@ class BeforeModel(_Callback):
             note_graph(self._key)
             return
         self._hook._on_call(self._model, module)
+        if self._hook._profile is not None:
+            self._hook._profile.before_model()
 
 
 class AfterModel(_Callback):
@@ -87,8 +92,11 @@ class AfterModel(_Callback):
         self._model = model
 
     def __call__(self, module: Any, inputs: Any, outputs: Any) -> None:
-        if not is_compiling():
-            self._hook._on_return(self._model, outputs)
+        if is_compiling():
+            return
+        if self._hook._profile is not None:
+            self._hook._profile.after_model(self._model.name)
+        self._hook._on_return(self._model, outputs)
 
 
 class BeforeInplace(_Callback):

@@ -127,6 +127,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     _builtin_collections: ClassVar[Mapping[str, Sequence[str]]] = BUILTIN_COLLECTIONS
     _collection_class: ClassVar[Type[Collection]] = Collection
+    _profile_class = "smdebug.pytorch.profiling.TorchProfile"
 
     def __init__(
         self,

@@ -198,7 +198,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
 
     private void apply(long options) {
       // The log comes first: it receives warnings about the configuration.
-      setLog(options, true);
+      setLog(options, OF_HOOK);
       if (configuration != null) {
         Raw.smd_hook_options_load(options, configuration);
       }

@@ -10,7 +10,7 @@ import org.smdebug.raw.Native;
  *
  * @param <B> the builder class
  */
-public abstract sealed class Options<B extends Options<B>> permits Hook.Builder, Trial.Builder {
+public abstract sealed class Options<B extends Options<B>> permits Hook.Builder, Profiler.Builder, Trial.Builder {
   private final Map<String, String> values = new LinkedHashMap<>();
   private LogSink log;
   private System.Logger.Level logLevel;
@@ -56,11 +56,17 @@ public abstract sealed class Options<B extends Options<B>> permits Hook.Builder,
     return self();
   }
 
-  final void setLog(long options, boolean isOfHook) {
+  final void setLog(long options, int kind) {
     if (log != null) {
-      Native.setLog(options, isOfHook, LogRelay.numberOf(logLevel), new LogRelay(log));
+      Native.setLog(options, kind, LogRelay.numberOf(logLevel), new LogRelay(log));
     }
   }
+
+  /** Whose options a log is set of. */
+  static final int OF_TRIAL = 0;
+
+  static final int OF_HOOK = 1;
+  static final int OF_PROFILER = 2;
 
   final void setAll(BiConsumer<String, String> set) {
     values.forEach(set);

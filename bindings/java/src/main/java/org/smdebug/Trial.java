@@ -104,7 +104,7 @@ public final class Trial implements AutoCloseable {
       Trial trial;
       try {
         setAll((name, value) -> Raw.smd_trial_options_set(options, name, value));
-        setLog(options, false);
+        setLog(options, OF_TRIAL);
         trial = new Trial(Raw.smd_trial_new(path, options));
       } finally {
         Raw.smd_trial_options_free(options);

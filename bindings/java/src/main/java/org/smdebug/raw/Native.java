@@ -93,8 +93,8 @@ public final class Native {
     void log(int level, byte[] line);
   }
 
-  /** Sends the log lines of a hook or a trial, given by its options, to a receiver. */
-  public static native void setLog(long options, boolean isOfHook, int level, LogReceiver receiver);
+  /** Sends the log lines of a hook, trial or profiler, given by its options, to a receiver. */
+  public static native void setLog(long options, int kind, int level, LogReceiver receiver);
 
   /** Calls the rules of a rule set that are written in Java. */
   public interface RuleReceiver {
