@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 
 #include "base/crc32c.h"
@@ -18,6 +19,8 @@ namespace {
 
 constexpr size_t kLargestFile = size_t{256} << 20;
 constexpr int64_t kVersion = 1;
+// A catalogue that was not written for so long is removed: its folder was, too, or rests.
+constexpr std::chrono::hours kLongestRest{24 * 90};
 // What an entry holds after the end marker's version, in order.
 constexpr size_t kNumbers = 6;
 
@@ -53,6 +56,19 @@ std::optional<TrialSummary> SummaryFrom(const std::vector<JsonValue> &items) {
   }
   return TrialSummary{numbers[0], Restored(numbers[1]), Restored(numbers[2]),
                       numbers[3], Restored(numbers[4]), Restored(numbers[5])};
+}
+
+void RemoveOld(const std::filesystem::path &folder) {
+  std::error_code error;
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::filesystem::directory_iterator files(folder, error);
+  for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
+    std::error_code ignored;
+    const auto written = files->last_write_time(ignored);
+    const bool is_old = !ignored && files->path().extension() == ".json" &&
+                        files->is_regular_file(ignored) && now - written > kLongestRest;
+    if (is_old) std::filesystem::remove(files->path(), ignored);
+  }
 }
 
 }  // namespace
@@ -123,6 +139,7 @@ void Catalogue::Save() {
   const std::filesystem::path path(path_);
   const auto store = storage::OpenStore(path.parent_path().string());
   if (store.IsOk()) (void)(*store)->WriteText(path.filename().string(), json.Written(), false);
+  RemoveOld(path.parent_path());
 }
 
 }  // namespace smdebug::tables

@@ -24,7 +24,8 @@ struct TrialSummary {
 
 // The catalogue of the trials in one folder or prefix of a bucket.  It is a file in
 // $XDG_CACHE_HOME/libsmdebug/catalogue, or else in ~/.cache, and never beside the trials.  An entry
-// is valid as long as the trial's end marker is the same file.  A catalogue that cannot be read or
+// is valid as long as the trial's end marker is the same file.  A file that was not written for 90
+// days is removed when another one is written.  A catalogue that cannot be read or
 // written is empty, and costs time only.  Find() is safe from any thread while no other function
 // runs.
 class Catalogue {

@@ -26,6 +26,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.timeout(120))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """Keeps the catalogues of these trials out of the user's own cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
     monkeypatch.setenv("SMDEBUG_TRAINING_END_DELAY_REFRESH", "0")

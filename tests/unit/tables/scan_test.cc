@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "config/collection_set.h"
 #include "format/paths.h"
@@ -181,8 +182,19 @@ TEST_F(ScanTest, RemembersTrialsThatHaveEnded) {
   EXPECT_THAT(Scan(Table::kTrials, {"column", "steps", "first", "1"}), ElementsAre("3", "1"));
   runs_.Folder().Write("a/training_job_end.ts", "again");
   EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("a|finished|4|3", "b|running|2|1"));
+  // Those of folders that nobody lists any more are removed.
+  const std::filesystem::path folder(cache.Path("libsmdebug/catalogue"));
+  const auto file = std::filesystem::directory_iterator(folder)->path();
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (const auto &[name, days] : std::map<std::string, int>{{"old.json", 91}, {"new.json", 89}}) {
+    std::ofstream(folder / name) << "{}";
+    std::filesystem::last_write_time(folder / name, now - std::chrono::hours(24 * days));
+  }
+  runs_.Folder().Write("a/training_job_end.ts", "once more");
+  EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("a|finished|4|3", "b|running|2|1"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "old.json"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "new.json") && std::filesystem::exists(file));
   // A catalogue that is damaged or cannot be written costs time only.
-  const auto file = std::filesystem::directory_iterator(cache.Path("libsmdebug/catalogue"))->path();
   std::ofstream(file) << "{\"version\": 1, \"trials\": 5";
   EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("a|finished|4|3", "b|running|2|1"));
   setenv("XDG_CACHE_HOME", "/dev/null/nowhere", 1);
