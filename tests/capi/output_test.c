@@ -106,9 +106,9 @@ static void hook(const char *path) {
 static void profiler(const char *path) {
   smd_profiler_options *options = NULL;
   smd_profiler *opened = open_profiler(path);
-  smd_profiler *out = GARBAGE(smd_profiler);
-  EXPECT_CODE(SMD_INVALID_CONFIG, smd_profiler_follow(".", NULL, &out));
-  EXPECT(out == NULL);
+  smd_profiler *followed = GARBAGE(smd_profiler);
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_profiler_follow(".", NULL, &followed));
+  EXPECT(followed == NULL);
   EXPECT_OK(smd_profiler_options_new(&options));
   CLEARED(smd_profiler, smd_profiler_new(options, &out));
   CLEARED(smd_text, smd_profiler_options_get(options, "no option", &out));

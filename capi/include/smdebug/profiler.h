@@ -179,6 +179,20 @@ SMD_FALLIBLE smd_profiler_instant(smd_profiler *profiler, const char *name, cons
  * Thread: any.   Since: 1.0 */
 SMD_API int64_t smd_profiler_count(const smd_profiler *profiler, const char *name) SMD_NOEXCEPT;
 
+/* ---- traces of others ---------------------------------------------------- */
+
+/* Adds the complete events of a trace in Chrome's format, such as torch.profiler writes, to the
+ * profile in `out_dir`.  `trace` is a file, or s3://bucket/key, of at most 1 GiB, not compressed.
+ * `node` names the process of the trace in file names; NULL: "trace".  `out` receives the number of
+ * events.  Kernels get the phase "gpu_functions-dev:<n>", operators "cpu_functions", events of other
+ * programs that of their process; an event within "ProfilerStep#<n>" has step n.
+ *
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG, NOT_FOUND, CORRUPT_DATA (cut off, or no such trace;
+ * nothing is added), UNSUPPORTED (compressed), IO, PERMISSION.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_profile_import_trace(const char *trace, const char *out_dir, const char *node,
+                                      int64_t *out) SMD_NOEXCEPT;
+
 SMD_END_DECLS
 
 #endif /* SMDEBUG_PROFILER_H */
