@@ -73,8 +73,8 @@ SMD_API void smd_profiler_options_free(smd_profiler_options *options) SMD_NOEXCE
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_profiler_new(const smd_profiler_options *options, smd_profiler **out) SMD_NOEXCEPT;
 
-/* Opens a profiler that follows the configuration file of the training service.  `path` may be NULL:
- * the file that SMPROFILER_CONFIG_PATH names, else /opt/ml/input/config/profilerconfig.json.
+/* Opens a profiler that follows the configuration file of the training service.  `path` may be
+ * NULL: the file that SMPROFILER_CONFIG_PATH names, else /opt/ml/input/config/profilerconfig.json.
  * `options` may be NULL; they hold what the file does not say.  A missing file, one with
  * "DisableProfiler": true, and one without "ProfilingParameters" mean off: events are dropped.
  * docs/profiler.md lists the keys.  An invalid setting is logged and does not count.
@@ -184,8 +184,8 @@ SMD_API int64_t smd_profiler_count(const smd_profiler *profiler, const char *nam
 /* Adds the complete events of a trace in Chrome's format, such as torch.profiler writes, to the
  * profile in `out_dir`.  `trace` is a file, or s3://bucket/key, of at most 1 GiB, not compressed.
  * `node` names the process of the trace in file names; NULL: "trace".  `out` receives the number of
- * events.  Kernels get the phase "gpu_functions-dev:<n>", operators "cpu_functions", events of other
- * programs that of their process; an event within "ProfilerStep#<n>" has step n.
+ * events.  Kernels get the phase "gpu_functions-dev:<n>", operators "cpu_functions", events of
+ * other programs that of their process; an event within "ProfilerStep#<n>" has step n.
  *
  * Fails: INVALID_ARGUMENT, INVALID_CONFIG, NOT_FOUND, CORRUPT_DATA (cut off, or no such trace;
  * nothing is added), UNSUPPORTED (compressed), IO, PERMISSION.

@@ -13,7 +13,8 @@
 namespace smdebug::profile {
 namespace trace_import_test {
 
-constexpr std::string_view kTrace = R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": [
+constexpr std::string_view kTrace =
+    R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": [
 {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 7, "tid": 7, "ts": 100.5, "dur": 1000.0, "args": {"External id": 1}},
 {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 7, "ts": 110.25, "dur": 20.75, "args": {"Sequence number": 1}},
 {"ph": "X", "cat": "kernel", "name": "void add<float>()", "pid": 0, "tid": 13, "ts": 150.0, "dur": 2.5, "args": {"device": 1, "stream": 13}},
