@@ -3,6 +3,7 @@
 #include "guard.h"
 #include "log_sink.h"
 #include "profile/configured_profiler.h"
+#include "profile/trace_import.h"
 
 struct smd_profiler_options {
   smdebug::profile::ProfilerOptions options;
@@ -180,5 +181,18 @@ smd_error *smd_profiler_instant(smd_profiler *profiler, const char *name, const 
 int64_t smd_profiler_count(const smd_profiler *profiler, const char *name) noexcept {
   return GuardValue<int64_t>(-1, [&] {
     return IsUsable(profiler) && name != nullptr ? profiler->profiler->Count(name) : -1;
+  });
+}
+
+smd_error *smd_profile_import_trace(const char *trace, const char *out_dir, const char *node,
+                                    int64_t *out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(out, "out"));
+    *out = 0;
+    SMD_ASSIGN_OR_RETURN(const std::string_view path, RequiredText(trace, "trace"));
+    SMD_ASSIGN_OR_RETURN(const std::string_view folder, RequiredText(out_dir, "out_dir"));
+    SMD_ASSIGN_OR_RETURN(*out, profile::ImportTraceFile(std::string(path), std::string(folder),
+                                                        node == nullptr ? "" : node));
+    return Status::Ok();
   });
 }

@@ -96,6 +96,7 @@ static void profiler(void) {
   REFUSED(smd_profiler_new(NULL, NULL));
   REFUSED(smd_profiler_follow(NULL, NULL, NULL));
   REFUSED(smd_profiler_get(NULL, NULL, NULL));
+  REFUSED(smd_profile_import_trace(NULL, NULL, NULL, NULL));
   EXPECT(smd_profiler_update(NULL) == 0);
   EXPECT(smd_profiler_is_active(NULL, "python", 0, NULL) == -1);
   REFUSED(smd_profiler_flush(NULL, 0));

@@ -10,6 +10,8 @@
 #include "profile/profiler_config.h"
 #include "profile/read_system.h"
 #include "profile/read_timeline.h"
+#include "profile/trace_import.h"
+#include "storage/memory_store.h"
 #include "target.h"
 
 namespace smdebug::fuzz {
@@ -58,9 +60,15 @@ void ProfilerConfigFile(std::string_view input) {
   static_cast<void>(profile::LiteralToJson(input));
 }
 
-constexpr std::array kTargets = {Target{"timeline", Timeline},
-                                 Target{"profiler_config", ProfilerConfigFile},
-                                 Target{"system_metrics", SystemMetrics}};
+void ChromeTrace(std::string_view input) {
+  storage::MemoryStore store;
+  const auto added = profile::ImportTrace(input, "", store);
+  if (added.IsOk()) Require(*added >= 0, "events are counted");
+}
+
+constexpr std::array kTargets = {
+    Target{"timeline", Timeline}, Target{"profiler_config", ProfilerConfigFile},
+    Target{"chrome_trace", ChromeTrace}, Target{"system_metrics", SystemMetrics}};
 
 }  // namespace
 

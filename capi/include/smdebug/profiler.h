@@ -73,8 +73,8 @@ SMD_API void smd_profiler_options_free(smd_profiler_options *options) SMD_NOEXCE
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_profiler_new(const smd_profiler_options *options, smd_profiler **out) SMD_NOEXCEPT;
 
-/* Opens a profiler that follows the configuration file of the training service.  `path` may be NULL:
- * the file that SMPROFILER_CONFIG_PATH names, else /opt/ml/input/config/profilerconfig.json.
+/* Opens a profiler that follows the configuration file of the training service.  `path` may be
+ * NULL: the file that SMPROFILER_CONFIG_PATH names, else /opt/ml/input/config/profilerconfig.json.
  * `options` may be NULL; they hold what the file does not say.  A missing file, one with
  * "DisableProfiler": true, and one without "ProfilingParameters" mean off: events are dropped.
  * docs/profiler.md lists the keys.  An invalid setting is logged and does not count.
@@ -178,6 +178,20 @@ SMD_FALLIBLE smd_profiler_instant(smd_profiler *profiler, const char *name, cons
  * "files_written", "bytes_written", or "samples"; -1 for an unknown name.
  * Thread: any.   Since: 1.0 */
 SMD_API int64_t smd_profiler_count(const smd_profiler *profiler, const char *name) SMD_NOEXCEPT;
+
+/* ---- traces of others ---------------------------------------------------- */
+
+/* Adds the complete events of a trace in Chrome's format, such as torch.profiler writes, to the
+ * profile in `out_dir`.  `trace` is a file, or s3://bucket/key, of at most 1 GiB, not compressed.
+ * `node` names the process of the trace in file names; NULL: "trace".  `out` receives the number of
+ * events.  Kernels get the phase "gpu_functions-dev:<n>", operators "cpu_functions", events of
+ * other programs that of their process; an event within "ProfilerStep#<n>" has step n.
+ *
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG, NOT_FOUND, CORRUPT_DATA (cut off, or no such trace;
+ * nothing is added), UNSUPPORTED (compressed), IO, PERMISSION.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_profile_import_trace(const char *trace, const char *out_dir, const char *node,
+                                      int64_t *out) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 

@@ -189,34 +189,37 @@ typedef _gostring_ swig_type_157;
 typedef long long swig_type_158;
 typedef _gostring_ swig_type_159;
 typedef _gostring_ swig_type_160;
-typedef long long swig_type_161;
+typedef _gostring_ swig_type_161;
 typedef _gostring_ swig_type_162;
 typedef _gostring_ swig_type_163;
 typedef long long swig_type_164;
 typedef _gostring_ swig_type_165;
 typedef _gostring_ swig_type_166;
-typedef _gostring_ swig_type_167;
+typedef long long swig_type_167;
 typedef _gostring_ swig_type_168;
-typedef long long swig_type_169;
-typedef long long swig_type_170;
-typedef long long swig_type_171;
-typedef _gostring_ swig_type_172;
+typedef _gostring_ swig_type_169;
+typedef _gostring_ swig_type_170;
+typedef _gostring_ swig_type_171;
+typedef long long swig_type_172;
 typedef long long swig_type_173;
-typedef _gostring_ swig_type_174;
-typedef long long swig_type_175;
+typedef long long swig_type_174;
+typedef _gostring_ swig_type_175;
 typedef long long swig_type_176;
 typedef _gostring_ swig_type_177;
 typedef long long swig_type_178;
-typedef _gostring_ swig_type_179;
+typedef long long swig_type_179;
 typedef _gostring_ swig_type_180;
-typedef _gostring_ swig_type_181;
+typedef long long swig_type_181;
 typedef _gostring_ swig_type_182;
 typedef _gostring_ swig_type_183;
-typedef long long swig_type_184;
-typedef long long swig_type_185;
+typedef _gostring_ swig_type_184;
+typedef _gostring_ swig_type_185;
 typedef _gostring_ swig_type_186;
 typedef long long swig_type_187;
-typedef _gostring_ swig_type_188;
+typedef long long swig_type_188;
+typedef _gostring_ swig_type_189;
+typedef long long swig_type_190;
+typedef _gostring_ swig_type_191;
 extern void _wrap_Swig_free_raw_f1725b2afc1d839e(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_f1725b2afc1d839e(swig_intgo arg1);
 extern uintptr_t _wrap_new_smd_text_slot_raw_f1725b2afc1d839e(void);
@@ -574,32 +577,33 @@ extern uintptr_t _wrap_smd_profiler_begin_raw_f1725b2afc1d839e(uintptr_t arg1, s
 extern uintptr_t _wrap_smd_profiler_end_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_153 arg2);
 extern uintptr_t _wrap_smd_profiler_instant_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_154 arg2, swig_type_155 arg3, swig_type_156 arg4, swig_type_157 arg5);
 extern swig_type_158 _wrap_smd_profiler_count_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_159 arg2);
-extern uintptr_t _wrap_smd_step_file_open_raw_f1725b2afc1d839e(swig_type_160 arg1, swig_type_161 arg2, swig_type_162 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_163 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_164 arg5, swig_intgo arg6, swig_type_165 arg7);
-extern swig_type_166 _wrap_smd_step_file_path_raw_f1725b2afc1d839e(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profile_import_trace_raw_f1725b2afc1d839e(swig_type_160 arg1, swig_type_161 arg2, swig_type_162 arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_step_file_open_raw_f1725b2afc1d839e(swig_type_163 arg1, swig_type_164 arg2, swig_type_165 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_166 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_167 arg5, swig_intgo arg6, swig_type_168 arg7);
+extern swig_type_169 _wrap_smd_step_file_path_raw_f1725b2afc1d839e(uintptr_t arg1);
 extern uintptr_t _wrap_smd_step_file_close_raw_f1725b2afc1d839e(uintptr_t arg1);
 extern void _wrap_smd_step_file_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_f1725b2afc1d839e(swig_type_167 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_open_raw_f1725b2afc1d839e(swig_type_170 arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_event_file_next_raw_f1725b2afc1d839e(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_168 _wrap_smd_event_file_tensor_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_169 _wrap_smd_event_file_step_raw_f1725b2afc1d839e(uintptr_t arg1);
+extern swig_type_171 _wrap_smd_event_file_tensor_raw_f1725b2afc1d839e(uintptr_t arg1);
+extern swig_type_172 _wrap_smd_event_file_step_raw_f1725b2afc1d839e(uintptr_t arg1);
 extern swig_intgo _wrap_smd_event_file_mode_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_170 _wrap_smd_event_file_mode_step_raw_f1725b2afc1d839e(uintptr_t arg1);
+extern swig_type_173 _wrap_smd_event_file_mode_step_raw_f1725b2afc1d839e(uintptr_t arg1);
 extern double _wrap_smd_event_file_timestamp_raw_f1725b2afc1d839e(uintptr_t arg1);
 extern uintptr_t _wrap_smd_event_file_value_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
 extern void _wrap_smd_event_file_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_171 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_f1725b2afc1d839e(swig_type_172 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_173 _wrap_smd_store_report_count_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_174 _wrap_smd_store_report_name_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_175 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_176 arg2);
-extern swig_type_177 _wrap_smd_store_report_message_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_178 arg2);
+extern uintptr_t _wrap_smd_collections_to_json_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_174 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_f1725b2afc1d839e(swig_type_175 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_176 _wrap_smd_store_report_count_raw_f1725b2afc1d839e(uintptr_t arg1);
+extern swig_type_177 _wrap_smd_store_report_name_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_178 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_179 arg2);
+extern swig_type_180 _wrap_smd_store_report_message_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_181 arg2);
 extern void _wrap_smd_store_report_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_bucket_open_raw_f1725b2afc1d839e(swig_type_179 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_bucket_list_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_180 arg2, swig_type_181 arg3, swig_type_182 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_read_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_183 arg2, swig_type_184 arg3, swig_type_185 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_write_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_186 arg2, uintptr_t arg3, swig_type_187 arg4);
-extern uintptr_t _wrap_smd_bucket_remove_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_188 arg2);
+extern uintptr_t _wrap_smd_bucket_open_raw_f1725b2afc1d839e(swig_type_182 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_183 arg2, swig_type_184 arg3, swig_type_185 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_186 arg2, swig_type_187 arg3, swig_type_188 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_189 arg2, uintptr_t arg3, swig_type_190 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_191 arg2);
 extern void _wrap_smd_bucket_free_raw_f1725b2afc1d839e(uintptr_t arg1);
 #undef intgo
 */
@@ -3825,13 +3829,32 @@ func Smd_profiler_count(arg1 Smd_profiler, arg2 string) (_swig_ret int64) {
 	return swig_r
 }
 
+func Smd_profile_import_trace(arg1 string, arg2 string, arg3 string, arg4 *int64) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_import_trace_raw_f1725b2afc1d839e(*(*C.swig_type_160)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_161)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_162)(unsafe.Pointer(&_swig_i_2)), C.swig_voidp(_swig_i_3))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg1
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg3
+	}
+	return swig_r
+}
+
 func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_f1725b2afc1d839e(*(*C.swig_type_160)(unsafe.Pointer(&_swig_i_0)), C.swig_type_161(_swig_i_1), *(*C.swig_type_162)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_f1725b2afc1d839e(*(*C.swig_type_163)(unsafe.Pointer(&_swig_i_0)), C.swig_type_164(_swig_i_1), *(*C.swig_type_165)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3850,7 +3873,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_163)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_164(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_165)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_166)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_167(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_168)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3886,7 +3909,7 @@ func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_f1725b2afc1d839e(*(*C.swig_type_167)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_f1725b2afc1d839e(*(*C.swig_type_170)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3958,7 +3981,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_171(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_174(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3967,7 +3990,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_f1725b2afc1d839e(*(*C.swig_type_172)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_f1725b2afc1d839e(*(*C.swig_type_175)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3985,7 +4008,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_175(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_178(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3996,7 +4019,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_176(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_179(_swig_i_1)))
 	return swig_r
 }
 
@@ -4004,7 +4027,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_178(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_181(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -4021,7 +4044,7 @@ func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_f1725b2afc1d839e(*(*C.swig_type_179)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_f1725b2afc1d839e(*(*C.swig_type_182)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -4035,7 +4058,7 @@ func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_180)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_181)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_182)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_183)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_184)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_185)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4055,7 +4078,7 @@ func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_183)(unsafe.Pointer(&_swig_i_1)), C.swig_type_184(_swig_i_2), C.swig_type_185(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_186)(unsafe.Pointer(&_swig_i_1)), C.swig_type_187(_swig_i_2), C.swig_type_188(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4068,7 +4091,7 @@ func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_186)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_187(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_189)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_190(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4079,7 +4102,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_188)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_191)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}

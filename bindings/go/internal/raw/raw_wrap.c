@@ -6306,6 +6306,46 @@ long long _wrap_smd_profiler_count_raw_f1725b2afc1d839e(struct smd_profiler *_sw
 }
 
 
+struct smd_error *_wrap_smd_profile_import_trace_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long *_swig_go_3) {
+  char *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  int64_t *arg4 = 0 ;
+  char *temp1 ;
+  char *temp2 ;
+  char *temp3 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  
+  temp1 = (char *)malloc(_swig_go_0.n + 1);
+  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
+  temp1[_swig_go_0.n] = '\0';
+  arg1 = (char *)temp1;
+  
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  arg4 = *(int64_t **)&_swig_go_3; 
+  
+  result = (struct smd_error *)smd_profile_import_trace((char const *)arg1,(char const *)arg2,(char const *)arg3,arg4);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg1); 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  return _swig_go_result;
+}
+
+
 struct smd_error *_wrap_smd_step_file_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;

@@ -9,6 +9,7 @@ from smdebug.profiler.recording import Profiler
 from smdebug.profiler.system_metrics_reader import LocalSystemMetricsReader, S3SystemMetricsReader
 from smdebug.profiler.system_profiler_file_parser import ProfilerSystemEvent
 from smdebug.profiler.trace_event_file_parser import TraceEvent
+from smdebug.profiler.traces import import_chrome_trace
 from smdebug.profiler.utils import TimeUnits
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "S3SystemMetricsReader",
     "TimeUnits",
     "TraceEvent",
+    "import_chrome_trace",
 ]
