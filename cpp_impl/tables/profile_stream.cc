@@ -283,7 +283,7 @@ class ProfileStream final : public BatchStream {
     return Status::Ok();
   }
 
-  Status Report(const profile::Damage &damage) const {
+  Status Report(const profile::Damage &damage) {
     if (damage.count == 0) return Status::Ok();
     Status problem = damage.Describe(folder_->Texts().Describe(file_));
     if (request_->fails_on_damage) return problem;
