@@ -143,6 +143,12 @@ MadeRule MakeBottleneck(const BottleneckKind &kind, const rules::Parameters &par
   return MadeRule(std::make_unique<Bottleneck>(kind, threshold, gpu, limit, patience, names));
 }
 
+// Rounds as numpy does.
+double Hundredths(double number) {
+  if (!std::isfinite(number)) return number;
+  return std::max(0.0, std::rint(number * 100) / 100);
+}
+
 // Sums the readings of one time over cores or devices, for each node.
 class UsageByNode {
  public:
@@ -162,12 +168,12 @@ class UsageByNode {
     for (const auto &[node, series] : nodes_) {
       const Quantiles values(series.second);
       Json each = Json::Object();
-      each["max"] = std::max(0.0, values.Most() / devices);
+      each["max"] = Hundredths(values.Most() / devices);
       for (const auto &[key, share] :
            {std::pair{"p99", 0.99}, std::pair{"p95", 0.95}, std::pair{"p50", 0.5}}) {
-        each[key] = std::max(0.0, values.At(share) / devices);
+        each[key] = Hundredths(values.At(share) / devices);
       }
-      each["min"] = std::max(0.0, values.Least() / devices);
+      each["min"] = Hundredths(values.Least() / devices);
       out[names.NameOf(node)] = std::move(each);
     }
     return out;

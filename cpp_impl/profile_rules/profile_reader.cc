@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/strings.h"
+#include "profile/file_names.h"
 #include "profile/json_cursor.h"
 
 namespace smdebug::profile_rules {
@@ -93,6 +94,9 @@ Result<ProfileReader> ProfileReader::Open(std::string_view path,
 
 Status ProfileReader::List() {
   SMD_ASSIGN_OR_RETURN(system_files_, profile::ListSystemFiles(*store_));
+  // The original's readers skip the others.
+  std::erase_if(system_files_,
+                [](const ProfileFile &file) { return !profile::IsSystemNode(file.node); });
   SMD_ASSIGN_OR_RETURN(timeline_files_, profile::ListTimelineFiles(*store_));
   const auto &first = system_files_.empty() ? timeline_files_ : system_files_;
   if (!first.empty()) {
