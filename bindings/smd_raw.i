@@ -99,6 +99,8 @@ struct T {};
 %ignore smd_scan_schema;
 %ignore smd_partition;
 %ignore smd_partitions_get;
+%ignore smd_profile_phase;
+%ignore smd_profile_rules_set_log;
 
 HANDLE(smd_text)
 HANDLE(smd_strings)
@@ -114,6 +116,7 @@ HANDLE(smd_tensor)
 HANDLE(smd_value)
 HANDLE(smd_values)
 HANDLE(smd_rule_set)
+HANDLE(smd_profile_rules)
 HANDLE(smd_step_file)
 HANDLE(smd_event_file)
 HANDLE(smd_store_report)
@@ -145,6 +148,7 @@ struct smd_error {};
 %include "smdebug/log.h"
 %include "smdebug/hook_options.h"
 %include "smdebug/rule_set.h"
+%include "smdebug/profile_rules.h"
 %include "smdebug/diagnosis.h"
 %include "smdebug/hook.h"
 %include "smdebug/statistics.h"

@@ -7,6 +7,7 @@
 #include "export.h"
 #include "ls.h"
 #include "output.h"
+#include "profile.h"
 #include "query.h"
 #include "report.h"
 #include "rules.h"
@@ -25,6 +26,7 @@ std::vector<std::unique_ptr<Command>> Commands() {
   commands.push_back(MakeLs());
   commands.push_back(MakeShow());
   commands.push_back(MakeRules());
+  commands.push_back(MakeProfile());
   commands.push_back(MakeReport());
   commands.push_back(MakeServe());
   commands.push_back(MakeDiff());

@@ -23,6 +23,7 @@ ALLOWED = {
     "record": {"base", "tensor", "format", "storage", "config", "rules"},
     "analyze": {"base", "tensor", "format", "storage", "config", "rules"},
     "tables": {"base", "tensor", "format", "storage", "config", "rules", "profile", "analyze"},
+    "profile_rules": {"base", "tensor", "storage", "config", "rules", "profile"},
 }
 
 # Rules inside a layer: the files of its own layer that a subfolder may not include.

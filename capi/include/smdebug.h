@@ -41,6 +41,7 @@
 #include "smdebug/log.h"
 #include "smdebug/metadata.h"
 #include "smdebug/placement.h"
+#include "smdebug/profile_rules.h"
 #include "smdebug/profiler.h"
 #include "smdebug/rule_set.h"
 #include "smdebug/scan.h"

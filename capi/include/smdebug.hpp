@@ -22,6 +22,7 @@
 #include "smdebug/cpp/log.hpp"
 #include "smdebug/cpp/options.hpp"
 #include "smdebug/cpp/placement.hpp"
+#include "smdebug/cpp/profile_rules.hpp"
 #include "smdebug/cpp/rule.hpp"
 #include "smdebug/cpp/rule_set.hpp"
 #include "smdebug/cpp/statistics.hpp"

@@ -4,11 +4,11 @@ _smdebug() {
   local command=${COMP_WORDS[1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "ls show rules report serve diff query export verify tensorboard doctor help --help --version" -- "$current"))
+    COMPREPLY=($(compgen -W "ls show rules profile report serve diff query export verify tensorboard doctor help --help --version" -- "$current"))
     return
   fi
   if [[ $command == help ]]; then
-    COMPREPLY=($(compgen -W "ls show rules report serve diff query export verify tensorboard doctor" -- "$current"))
+    COMPREPLY=($(compgen -W "ls show rules profile report serve diff query export verify tensorboard doctor" -- "$current"))
     return
   fi
   case $previous in
@@ -16,6 +16,7 @@ _smdebug() {
     --rounding)
       COMPREPLY=($(compgen -W "auto float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2" -- "$current"))
       return ;;
+    --rules) COMPREPLY=($(compgen -W "calibrated aws" -- "$current")); return ;;
     --profile) COMPREPLY=($(compgen -W "calibrated aws llm" -- "$current")); return ;;
     --reduction)
       COMPREPLY=($(compgen -W "min max median mean std variance sum prod l1 l2 abs_min abs_max
@@ -39,7 +40,7 @@ _smdebug() {
       return ;;
     --format) COMPREPLY=($(compgen -W "table csv json parquet" -- "$current")); return ;;
     --table) COMPREPLY=($(compgen -W "tensors scalars" -- "$current")); return ;;
-    -o | --output | --config | --unix | --tls-certificate | --tls-key) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    -o | --output | --config | --timeline | --report-json | --unix | --tls-certificate | --tls-key) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --port | --listen | --host | --on-finding) return ;;
     --set | --step | --last | --worker | --column | --regex | --atol | --rtol) return ;;
   esac
@@ -51,6 +52,7 @@ _smdebug() {
       report) options+=" --output --rule --profile" ;;
       serve) options+=" --port --listen --unix --host --tls-certificate --tls-key --insecure --on-finding --rule --profile" ;;
       rules) options+=" --rule --profile --follow --all --list --json" ;;
+      profile) options+=" --rules --rule --report-json --timeline --json" ;;
       diff) options+=" --atol --rtol --noise --rounding --regex --mode --all --json" ;;
       query) options+=" --output --format --compute --rule --profile" ;;
       export) options+=" --table --column --compute" ;;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/strings.h"
+#include "profile/file_texts.h"
 #include "profile/profile_files.h"
 #include "profile/read_system.h"
 #include "profile/read_timeline.h"
@@ -23,7 +23,6 @@ using profile::SystemFileReader;
 using profile::TextPieces;
 using profile::TimelineEvent;
 using profile::TimelineFileReader;
-using profile::TimelineState;
 
 enum SystemColumn : size_t {
   kTrial,
@@ -182,46 +181,15 @@ class Folder {
     if (!listed.IsOk()) return listed.GetStatus();
     std::vector<ProfileFile> files = *std::move(listed);
     std::erase_if(files, [&](const ProfileFile &file) { return !IsWanted(request, file); });
-    return Folder(found, std::move(store), std::move(files));
+    return Folder(found, profile::FileTexts(std::move(store), std::move(files)));
   }
 
   const FoundTrial &Found() const { return found_; }
-  bool IsAtEnd() const { return next_ == files_.size() && texts_.empty(); }
-  const ProfileFile &Next() const { return files_[next_]; }
-
-  // Opens the next file.  Remote files are read several at a time.
-  Result<TextPieces> OpenNext() {
-    const auto at_once = static_cast<size_t>(std::clamp(store_->ReadsAtOnce(), 1, kMostAtOnce));
-    const ProfileFile &file = files_[next_++];
-    if (at_once == 1) {
-      SMD_ASSIGN_OR_RETURN(auto reader, store_->Open(file.name));
-      return TextPieces(std::move(reader));
-    }
-    if (texts_.empty()) {
-      std::vector<std::string> names;
-      for (size_t i = next_ - 1; i < files_.size() && names.size() < at_once; ++i) {
-        names.push_back(files_[i].name);
-      }
-      for (auto &text : store_->ReadTexts(names)) texts_.push_back(std::move(text));
-    }
-    Result<std::string> text = std::move(texts_.front());
-    texts_.pop_front();
-    if (!text.IsOk()) return text.GetStatus();
-    return TextPieces(*std::move(text));
-  }
-
-  TimelineState &StateOf(const ProfileFile &file) {
-    return states_[StrCat(file.node, " ", file.type)];
-  }
-  std::string Describe(const ProfileFile &file) const {
-    return StrCat(store_->Location(), "/", file.name);
-  }
+  profile::FileTexts &Texts() { return texts_; }
 
  private:
-  static constexpr int kMostAtOnce = 8;
-
-  Folder(FoundTrial found, std::shared_ptr<storage::Store> store, std::vector<ProfileFile> files)
-      : found_(std::move(found)), store_(std::move(store)), files_(std::move(files)) {}
+  Folder(FoundTrial found, profile::FileTexts texts)
+      : found_(std::move(found)), texts_(std::move(texts)) {}
 
   static bool IsWanted(const Request &request, const ProfileFile &file) {
     const bool is_system = request.table == Table::kSystemMetrics;
@@ -237,11 +205,7 @@ class Folder {
   }
 
   FoundTrial found_;
-  std::shared_ptr<storage::Store> store_;
-  std::vector<ProfileFile> files_;
-  size_t next_ = 0;
-  std::deque<Result<std::string>> texts_;  // of the files from `next_` on
-  std::map<std::string, TimelineState, std::less<>> states_;
+  profile::FileTexts texts_;
 };
 
 class ProfileStream final : public BatchStream {
@@ -273,7 +237,7 @@ class ProfileStream final : public BatchStream {
  private:
   // Opens the next file, or the next folder.  Returns false after the last.
   Result<bool> Open() {
-    if (!folder_ || folder_->IsAtEnd()) {
+    if (!folder_ || folder_->Texts().IsAtEnd()) {
       if (next_ == folders_.size()) return false;
       auto opened = Folder::Open(*request_, folders_[next_++]);
       if (opened.IsOk()) {
@@ -284,14 +248,14 @@ class ProfileStream final : public BatchStream {
       }
       return true;
     }
-    file_ = folder_->Next();
-    auto text = folder_->OpenNext();
+    file_ = folder_->Texts().Next();
+    auto text = folder_->Texts().OpenNext();
     if (!text.IsOk()) {
       SMD_RETURN_IF_ERROR(Skip(text.GetStatus()));
     } else if (request_->table == Table::kSystemMetrics) {
       system_.emplace(*std::move(text));
     } else {
-      timeline_.emplace(*std::move(text), &folder_->StateOf(file_));
+      timeline_.emplace(*std::move(text), &folder_->Texts().StateOf(file_));
     }
     return true;
   }
@@ -319,9 +283,9 @@ class ProfileStream final : public BatchStream {
     return Status::Ok();
   }
 
-  Status Report(const profile::Damage &damage) const {
+  Status Report(const profile::Damage &damage) {
     if (damage.count == 0) return Status::Ok();
-    Status problem = damage.Describe(folder_->Describe(file_));
+    Status problem = damage.Describe(folder_->Texts().Describe(file_));
     if (request_->fails_on_damage) return problem;
     const std::string others =
         damage.count == 1 ? "" : StrCat(", and so were ", damage.count - 1, " others in the file");

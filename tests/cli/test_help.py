@@ -13,7 +13,7 @@ from cli_program import BUILD, PROGRAM, ROOT, Program, words
 from cli_trials import record_run
 from served import Served
 
-COMMANDS = ["ls", "show", "rules", "report", "serve", "diff", "query", "export", "verify", "tensorboard", "doctor"]
+COMMANDS = ["ls", "show", "rules", "profile", "report", "serve", "diff", "query", "export", "verify", "tensorboard", "doctor"]
 PAGE = (ROOT / "docs/man/smdebug.1").read_text(encoding="utf-8")
 
 
@@ -72,6 +72,7 @@ def test_the_examples_run(command, tmp_path, server, monkeypatch):
     record_run(tmp_path / "run")
     record_run(tmp_path / "other_run", wrong_at=12)
     record_run("s3://my-bucket/run")
+    shutil.copytree(ROOT / "tests/profiler/fixtures/healthy", tmp_path / "profile")
     (tmp_path / "hook.json").write_text("{}", encoding="utf-8")
     program = Program(tmp_path)
     assert examples_of(command)

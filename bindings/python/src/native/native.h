@@ -16,6 +16,7 @@ typedef enum {
   SMD_NATIVE_HOOK,
   SMD_NATIVE_INTEGERS,
   SMD_NATIVE_PROFILER,
+  SMD_NATIVE_PROFILE_RULES,
   SMD_NATIVE_RULE_SET,
   SMD_NATIVE_SCAN,
   SMD_NATIVE_STRINGS,
@@ -173,6 +174,10 @@ PyObject *SmdTakeFindings(PyObject *module, PyObject *hook);
 PyObject *SmdRuleResults(PyObject *module, PyObject *set);
 PyObject *SmdDiagnose(PyObject *module, PyObject *set);
 PyObject *SmdBuiltinRules(PyObject *module, PyObject *unused);
+PyObject *SmdProfileFindings(PyObject *module, PyObject *rules);
+PyObject *SmdProfileResults(PyObject *module, PyObject *rules);
+PyObject *SmdProfilePhases(PyObject *module, PyObject *rules);
+PyObject *SmdProfileRules(PyObject *module, PyObject *unused);
 PyObject *SmdEvaluate(PyObject *module, PyObject *args);
 PyObject *SmdAddFunction(PyObject *module, PyObject *args);
 

@@ -8,6 +8,7 @@ static swig_type_info *NativeType(SmdNativeKind kind) {
     case SMD_NATIVE_HOOK: return SWIGTYPE_p_smd_hook;
     case SMD_NATIVE_INTEGERS: return SWIGTYPE_p_smd_integers;
     case SMD_NATIVE_PROFILER: return SWIGTYPE_p_smd_profiler;
+    case SMD_NATIVE_PROFILE_RULES: return SWIGTYPE_p_smd_profile_rules;
     case SMD_NATIVE_RULE_SET: return SWIGTYPE_p_smd_rule_set;
     case SMD_NATIVE_SCAN: return SWIGTYPE_p_smd_scan;
     case SMD_NATIVE_STRINGS: return SWIGTYPE_p_smd_strings;

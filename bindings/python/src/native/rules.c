@@ -54,21 +54,60 @@ PyObject *SmdTakeFindings(PyObject *Py_UNUSED(module), PyObject *handle) {
   return error != NULL ? SmdNativeRaise(error) : FindingsToList(findings);
 }
 
-/* rule_results(set) -> list of tuples */
-PyObject *SmdRuleResults(PyObject *Py_UNUSED(module), PyObject *handle) {
-  smd_rule_set *set = SmdNativePointer(handle, SMD_NATIVE_RULE_SET);
-  smd_rule_results *results = NULL;
-  PyObject *list;
-  smd_error *error;
-  if (set == NULL) return NULL;
-  error = smd_rule_set_results(set, &results);
-  if (error != NULL) return SmdNativeRaise(error);
-  list = PyList_New((Py_ssize_t)smd_rule_results_count(results));
+/* Converts the list, and frees it. */
+static PyObject *ResultsToList(smd_rule_results *results) {
+  PyObject *list = PyList_New((Py_ssize_t)smd_rule_results_count(results));
   for (size_t i = 0; list != NULL && i < smd_rule_results_count(results); ++i) {
     PyObject *tuple = ResultToTuple(smd_rule_results_get(results, i));
     if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
   }
   smd_rule_results_free(results);
+  return list;
+}
+
+/* rule_results(set) -> list of tuples */
+PyObject *SmdRuleResults(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_rule_set *set = SmdNativePointer(handle, SMD_NATIVE_RULE_SET);
+  smd_rule_results *results = NULL;
+  smd_error *error;
+  if (set == NULL) return NULL;
+  error = smd_rule_set_results(set, &results);
+  return error != NULL ? SmdNativeRaise(error) : ResultsToList(results);
+}
+
+/* profile_findings(rules) -> list of tuples */
+PyObject *SmdProfileFindings(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_profile_rules *rules = SmdNativePointer(handle, SMD_NATIVE_PROFILE_RULES);
+  smd_findings *findings = NULL;
+  smd_error *error;
+  if (rules == NULL) return NULL;
+  error = smd_profile_rules_findings(rules, &findings);
+  return error != NULL ? SmdNativeRaise(error) : FindingsToList(findings);
+}
+
+/* profile_results(rules) -> list of tuples */
+PyObject *SmdProfileResults(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_profile_rules *rules = SmdNativePointer(handle, SMD_NATIVE_PROFILE_RULES);
+  smd_rule_results *results = NULL;
+  smd_error *error;
+  if (rules == NULL) return NULL;
+  error = smd_profile_rules_results(rules, &results);
+  return error != NULL ? SmdNativeRaise(error) : ResultsToList(results);
+}
+
+/* profile_phases(rules) -> list of (worker, name, kind, count, share, total, p50, p95, p99, max) */
+PyObject *SmdProfilePhases(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_profile_rules *rules = SmdNativePointer(handle, SMD_NATIVE_PROFILE_RULES);
+  PyObject *list;
+  if (rules == NULL) return NULL;
+  list = PyList_New((Py_ssize_t)smd_profile_phase_count(rules));
+  for (size_t i = 0; list != NULL && i < smd_profile_phase_count(rules); ++i) {
+    const smd_profile_phase *each = smd_profile_phase_get(rules, i);
+    PyObject *tuple = Py_BuildValue("(sssLdddddd)", each->worker, each->name, each->kind,
+                                    (long long)each->count, each->share, each->total_us,
+                                    each->p50_us, each->p95_us, each->p99_us, each->max_us);
+    if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
+  }
   return list;
 }
 
@@ -132,16 +171,29 @@ static PyObject *ParametersOf(const smd_rule_info *info) {
   return list;
 }
 
+static PyObject *RuleToTuple(const smd_rule_info *info) {
+  PyObject *parameters = ParametersOf(info);
+  if (parameters == NULL) return NULL;
+  return Py_BuildValue("(ssNs)", info->name, info->summary, parameters, info->set);
+}
+
 /* builtin_rules() -> list of (name, summary, list of (name, aws, calibrated, meaning), set) */
 PyObject *SmdBuiltinRules(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
   const size_t count = smd_builtin_rule_count();
   PyObject *list = PyList_New((Py_ssize_t)count);
   for (size_t i = 0; list != NULL && i < count; ++i) {
-    const smd_rule_info *info = smd_builtin_rule(i);
-    PyObject *parameters = ParametersOf(info);
-    PyObject *tuple = parameters == NULL ? NULL
-                                         : Py_BuildValue("(ssNs)", info->name, info->summary,
-                                                         parameters, info->set);
+    PyObject *tuple = RuleToTuple(smd_builtin_rule(i));
+    if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
+  }
+  return list;
+}
+
+/* profile_rules() -> the same of the rules over profiles */
+PyObject *SmdProfileRules(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
+  const size_t count = smd_profile_rule_count();
+  PyObject *list = PyList_New((Py_ssize_t)count);
+  for (size_t i = 0; list != NULL && i < count; ++i) {
+    PyObject *tuple = RuleToTuple(smd_profile_rule(i));
     if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
   }
   return list;

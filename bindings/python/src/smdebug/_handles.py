@@ -18,6 +18,7 @@ __all__ = [
     "HookHandle",
     "HookOptions",
     "Numbers",
+    "ProfileRulesHandle",
     "ProfilerHandle",
     "ProfilerOptions",
     "ReductionConfigHandle",
@@ -111,6 +112,11 @@ class RuleSetHandle(Handle):
     _free = staticmethod(_raw.smd_rule_set_free)
 
 
+class ProfileRulesHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_profile_rules_free)
+
+
 class TensorHandle(Handle):
     __slots__ = ()
     _free = staticmethod(_raw.smd_tensor_free)
@@ -154,6 +160,7 @@ _SLOTS: Dict[str, _Slot] = {
         "smd_hook_options",
         "smd_profiler",
         "smd_profiler_options",
+        "smd_profile_rules",
         "smd_reduction_config",
         "smd_rule_set",
         "smd_save_config",

@@ -1,0 +1,192 @@
+#include "profile.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "finding_json.h"
+#include "json_writer.h"
+#include "output.h"
+#include "replace_file.h"
+#include "rule_list.h"
+#include "table.h"
+#include "text.h"
+#include "trial_arguments.h"
+
+namespace smdebug::cli {
+namespace {
+
+std::string Percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f %%", share * 100);
+  return text;
+}
+
+std::string Milliseconds(double microseconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3f", microseconds / 1e3);
+  return text;
+}
+
+void PrintParts(const std::vector<ProfilePhase> &phases, const std::string &worker) {
+  Table table({{"part of a step", Table::Kind::kText},
+               {"share", Table::Kind::kNumber},
+               {"p50 ms", Table::Kind::kNumber},
+               {"p95 ms", Table::Kind::kNumber},
+               {"p99 ms", Table::Kind::kNumber},
+               {"max ms", Table::Kind::kNumber}});
+  for (const ProfilePhase &phase : phases) {
+    if (phase.worker != worker || phase.kind == "phase") continue;
+    if (phase.kind == "step") {
+      Print(Styled(Printable(worker), Style::kHeading) + ": " +
+            Count(static_cast<size_t>(phase.count), "step") + "\n");
+    }
+    table.Add({phase.kind == "overlap" ? phase.name + " (beside)" : phase.name,
+               Percent(phase.share), Milliseconds(phase.p50_us), Milliseconds(phase.p95_us),
+               Milliseconds(phase.p99_us), Milliseconds(phase.max_us)});
+  }
+  if (!table.IsEmpty()) table.Print(2);
+}
+
+void PrintRows(const std::vector<ProfilePhase> &phases, const std::string &worker) {
+  Table table({{"row of the timeline", Table::Kind::kText},
+               {"share", Table::Kind::kNumber},
+               {"events", Table::Kind::kNumber},
+               {"mean ms", Table::Kind::kNumber}});
+  for (const ProfilePhase &phase : phases) {
+    if (phase.worker != worker || phase.kind != "phase") continue;
+    table.Add({Printable(phase.name), Percent(phase.share), std::to_string(phase.count),
+               Milliseconds(phase.p50_us)});
+  }
+  if (!table.IsEmpty()) table.Print(2);
+}
+
+std::string PhaseJson(const ProfilePhase &phase) {
+  JsonWriter json;
+  json.BeginObject().Key("worker").Text(phase.worker).Key("name").Text(phase.name);
+  json.Key("kind").Text(phase.kind).Key("count").Whole(phase.count);
+  json.Key("share").Number(phase.share).Key("total_us").Number(phase.total_us);
+  json.Key("p50_us").Number(phase.p50_us).Key("p95_us").Number(phase.p95_us);
+  json.Key("p99_us").Number(phase.p99_us).Key("max_us").Number(phase.max_us);
+  return json.EndObject().Take();
+}
+
+class ProfileCommand final : public Command {
+ public:
+  const char *Name() const override { return "profile"; }
+  const char *Summary() const override { return "show where the time of a job goes"; }
+  const char *Details() const override {
+    return "Reads the folder of a profile, which holds \"system\" or \"framework\". A step lasts "
+           "from its beginning to that of the next one; each moment counts for the innermost "
+           "event, so that the parts of a step add up to it. With --rules, also evaluates rules "
+           "over the profile.";
+  }
+  const char *Examples() const override {
+    return "smdebug profile profile\n"
+           "smdebug profile profile --rules calibrated\n"
+           "smdebug profile profile --rules aws --report-json reports\n"
+           "smdebug profile profile --rule Straggler,factor=1.5\n"
+           "smdebug profile profile --timeline trace.json\n";
+  }
+
+  void Declare(Arguments &arguments) override {
+    arguments.Positional("PROFILE", "the folder of a profile, or s3://bucket/prefix", &path_);
+    arguments.Choice("--rules",
+                     "evaluate the rules: calibrated ones, which rarely report anything on a "
+                     "healthy job, or those of the original",
+                     {"calibrated", "aws"}, &profile_);
+    arguments.Texts("-r,--rule", "NAME[,PARAMETER=VALUE...]",
+                    "evaluate this rule; may be given several times", &rules_);
+    arguments.Text("--report-json", "FOLDER",
+                   "write a file for each rule, as the original's ProfilerReport does", &reports_);
+    arguments.Text("--timeline", "FILE",
+                   "write all timelines and samples as one trace, which Perfetto opens",
+                   &timeline_);
+    arguments.Flag("--json", "print one object per line, for programs", &as_json_);
+    options_.DeclareOptions(arguments);
+  }
+
+  ExitCode Run() override {
+    ProfileRules rules(path_, profile_.empty() ? "calibrated" : profile_);
+    for (const auto &[name, value] : options_.Settings()) rules.Set(name, value);
+    for (const std::string &text : rules_) AddRule(ParseRule(text), &rules);
+    rules.Evaluate();
+    if (!timeline_.empty()) rules.WriteTimeline(timeline_);
+    if (!reports_.empty()) WriteReports(&rules);
+    const bool evaluates = !profile_.empty() || !rules_.empty();
+    const std::vector<Finding> findings = evaluates ? rules.Findings() : std::vector<Finding>();
+    if (as_json_) {
+      for (const ProfilePhase &phase : rules.Phases()) Print(PhaseJson(phase) + "\n");
+      for (const Finding &finding : findings) PrintJson(finding);
+    } else {
+      PrintPhases(rules.Phases());
+      if (evaluates) PrintFindings(findings, rules.Results());
+    }
+    return findings.empty() ? ExitCode::kNoFindings : ExitCode::kFindings;
+  }
+
+ private:
+  static void AddRule(const RuleRequest &request, ProfileRules *rules) {
+    rules->Set("rule", request.name);
+    for (const auto &[name, value] : request.given) {
+      if (name == "JSON") throw UsageError("give parameters as NAME=VALUE to smdebug profile");
+      rules->Set(request.name + "_" + name, value);
+    }
+  }
+
+  void WriteReports(ProfileRules *rules) const {
+    if (::mkdir(reports_.c_str(), 0777) != 0 && errno != EEXIST) {
+      throw Error(SMD_IO, "cannot make the folder " + Printable(reports_));
+    }
+    for (const RuleResult &result : rules->Results()) {
+      ReplaceFile(reports_ + "/" + result.rule + ".json", rules->Report(result.rule));
+    }
+  }
+
+  static void PrintPhases(const std::vector<ProfilePhase> &phases) {
+    std::string worker;
+    for (const ProfilePhase &phase : phases) {
+      if (phase.worker == worker) continue;
+      worker = phase.worker;
+      PrintParts(phases, worker);
+      PrintRows(phases, worker);
+    }
+    if (phases.empty()) Print("no events of a timeline\n");
+  }
+
+  static void PrintJson(const Finding &finding) {
+    JsonWriter json;
+    cli::ToJson(finding, &json);
+    Print(json.Take() + "\n");
+  }
+
+  static void PrintFindings(const std::vector<Finding> &findings,
+                            const std::vector<RuleResult> &results) {
+    for (const Finding &finding : findings) {
+      Print(Styled(finding.rule, Style::kBad) + ": " + Printable(finding.message) +
+            (finding.worker.empty() ? "" : " (" + Printable(finding.worker) + ")") + "\n");
+      Print("  What to do: " + std::string(smd_profile_rule_advice(finding.rule.c_str())) + "\n");
+    }
+    for (const RuleResult &result : results) {
+      if (result.status != RuleStatus::kNotEnoughData) continue;
+      Print(Styled(result.rule + ": not enough data: " + result.message + "\n", Style::kFaint));
+    }
+    Print(Count(findings.size(), "finding") + "; " + Count(results.size(), "rule") +
+          " evaluated\n");
+  }
+
+  TrialArguments options_;
+  std::string path_;
+  std::string profile_;
+  std::vector<std::string> rules_;
+  std::string reports_;
+  std::string timeline_;
+  bool as_json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeProfile() { return std::make_unique<ProfileCommand>(); }
+
+}  // namespace smdebug::cli

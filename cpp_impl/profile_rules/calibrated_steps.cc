@@ -1,0 +1,285 @@
+// Rules over the steps of workers.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/strings.h"
+#include "profile_rules/calibrated_rules.h"
+#include "profile_rules/finding_text.h"
+#include "profile_rules/numbers.h"
+#include "profile_rules/steady_steps.h"
+
+namespace smdebug::profile_rules {
+namespace {
+
+constexpr std::string_view kNeedsSteps = "more steps after the warm-up";
+constexpr int64_t kMostPatience = 1'000'000'000;
+
+// A rule that looks at the steady steps of each worker.
+class WorkerRule : public CalibratedRule {
+ public:
+  WorkerRule(std::string_view name, size_t patience) : CalibratedRule(name), patience_(patience) {}
+
+  void Finish(const Summary &summary) override {
+    for (const auto &[worker, steps] : summary.Workers()) {
+      const std::span<const Cycle> cycles = Steady(steps);
+      if (cycles.size() < patience_ || cycles.empty()) continue;
+      NoteDatapoints(cycles.size());
+      Evaluate(summary, worker, cycles);
+    }
+  }
+  std::string_view Missing() const override { return kNeedsSteps; }
+
+ protected:
+  virtual void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) = 0;
+  size_t Patience() const { return patience_; }
+
+ private:
+  const size_t patience_;
+};
+
+class DataLoaderStarves final : public WorkerRule {
+ public:
+  DataLoaderStarves(double share, size_t patience)
+      : WorkerRule("DataLoaderStarves", patience), share_(share) {}
+
+ private:
+  void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
+    const double share = ShareOf(cycles, Part::kDataWait);
+    if (share <= share_) return;
+    Add("", summary.Names().NameOf(worker), "data wait", share, share_,
+        StrCat("steps wait for data in ", PercentOf(share), " of their time; the limit is ",
+               PercentOf(share_)));
+  }
+
+  const double share_;
+};
+
+class StepTimeSplit final : public WorkerRule {
+ public:
+  StepTimeSplit(double host, double device, size_t patience)
+      : WorkerRule("StepTimeSplit", patience), host_(host), device_(device) {}
+
+ private:
+  void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
+    const std::string &name = summary.Names().NameOf(worker);
+    // By medians: single stalls are the subject of other rules.
+    const double length = MedianLength(cycles);
+    if (length <= 0) return;
+    const auto share = [&](Part part) { return MedianOf(cycles, part) / length; };
+    const double named = share(Part::kHost);
+    const double rest = share(Part::kRest);
+    const double idle = share(Part::kIdle);
+    const double host = named + rest + idle;
+    if (host > host_) {
+      const Part largest = named >= rest && named >= idle ? Part::kHost
+                           : rest >= idle                 ? Part::kRest
+                                                          : Part::kIdle;
+      const std::string culprit =
+          largest == Part::kHost ? LargestHostPhase(summary, worker) : std::string(PartName(largest));
+      Add("host", name, culprit, host, host_,
+          StrCat("work of the host outside of forward, backward, optimizer, data and communication "
+                 "takes ", PercentOf(host), " of a step, most of it in '", culprit,
+                 "'; the limit is ", PercentOf(host_)));
+      return;
+    }
+    const double busy = share(Part::kDeviceBusy);
+    const double waits = share(Part::kDataWait) + share(Part::kCommunication);
+    if (busy > 0 && busy + waits < device_) {
+      Add("device", name, "device", busy, device_,
+          StrCat("the device works in ", PercentOf(busy),
+                 " of a step, and waits for the host in the rest; the limit is ",
+                 PercentOf(device_)));
+    }
+  }
+
+  static std::string LargestHostPhase(const Summary &summary, NameId worker) {
+    const PhaseTime *largest = nullptr;
+    NameId name = 0;
+    for (const auto &[phase, time] : summary.Workers().at(worker).Phases()) {
+      if (time.category != Category::kHost) continue;
+      if (largest == nullptr || time.self > largest->self) {
+        largest = &time;
+        name = phase;
+      }
+    }
+    return largest == nullptr ? std::string() : summary.Names().NameOf(name);
+  }
+
+  const double host_;
+  const double device_;
+};
+
+class StepTimeDrift final : public WorkerRule {
+ public:
+  StepTimeDrift(double factor, size_t patience)
+      : WorkerRule("StepTimeDrift", patience), factor_(factor) {}
+
+ private:
+  void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
+    const size_t part = cycles.size() * 3 / 10;
+    const auto early = cycles.first(part);
+    const auto late = cycles.last(part);
+    const Quantiles before(Lengths(early));
+    const Quantiles after(Lengths(late));
+    const double ratio = after.At(0.5) / std::max(1.0, before.At(0.5));
+    // The quarters must not overlap: steps of different lengths are no drift.
+    if (ratio <= factor_ || after.At(0.25) <= before.At(0.75)) return;
+    const Growth growth = LargestGrowth(early, late);
+    const double share = (after.At(0.5) - before.At(0.5)) / after.At(0.5);
+    auto &finding =
+        Add("", summary.Names().NameOf(worker), PartName(growth.part), ratio, factor_,
+            StrCat("steps became ", Fixed(ratio, 2), " times as long, from ",
+                   Duration(before.At(0.5)), " to ", Duration(after.At(0.5)), ", most of it in ",
+                   PartName(growth.part), " (", PercentOf(share), " of a step is new)"));
+    finding.place.step = late.front().step;
+  }
+
+  const double factor_;
+};
+
+class StepOutlier final : public WorkerRule {
+ public:
+  StepOutlier(double factor, double share, size_t count, size_t patience)
+      : WorkerRule("StepOutlier", patience), factor_(factor), share_(share), count_(count) {}
+
+ private:
+  void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
+    const Slow slow = FindSlow(cycles, factor_);
+    if (slow.indices.size() < count_ || slow.excess_share <= share_) return;
+    auto &finding = Add(
+        "", summary.Names().NameOf(worker), PartName(slow.part), slow.excess_share, share_,
+        StrCat(slow.indices.size(), " of ", cycles.size(), " steps took longer than ",
+               Duration(slow.limit), ", ", Fixed(factor_, 1), " times the median; they cost ",
+               PercentOf(slow.excess_share), " of the time, most of it in ", PartName(slow.part)));
+    finding.place.step = cycles[slow.indices.front()].step;
+  }
+
+  const double factor_;
+  const double share_;
+  const size_t count_;
+};
+
+class CheckpointStalls final : public WorkerRule {
+ public:
+  CheckpointStalls(double share, double factor, size_t patience)
+      : WorkerRule("CheckpointStalls", patience), share_(share), factor_(factor) {}
+
+ private:
+  void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
+    const std::string &name = summary.Names().NameOf(worker);
+    const double named = ShareOf(cycles, Part::kCheckpoint);
+    if (named > share_) {
+      Add("named", name, "checkpoint", named, share_,
+          StrCat("steps wait for checkpoints in ", PercentOf(named), " of the time; the limit is ",
+                 PercentOf(share_)));
+      return;
+    }
+    const Slow slow = FindSlow(cycles, factor_);
+    const bool is_host = slow.part == Part::kHost || slow.part == Part::kRest ||
+                         slow.part == Part::kIdle || slow.part == Part::kCheckpoint;
+    if (!slow.is_periodic || !is_host || slow.excess_share <= share_) return;
+    auto &finding =
+        Add("periodic", name, PartName(slow.part), slow.excess_share, share_,
+            StrCat("every ", Fixed(slow.period, 0), " steps one takes more than ",
+                   Duration(slow.limit), ", in ", PartName(slow.part), ", as with checkpoints: ",
+                   PercentOf(slow.excess_share), " of the time; the limit is ",
+                   PercentOf(share_)));
+    finding.place.step = cycles[slow.indices.front()].step;
+  }
+
+  const double share_;
+  const double factor_;
+};
+
+class MaxInitializationTime final : public CalibratedRule {
+ public:
+  explicit MaxInitializationTime(double minutes)
+      : CalibratedRule("MaxInitializationTime"), minutes_(minutes) {}
+
+  void Finish(const Summary &summary) override {
+    double first = 0;
+    for (const auto &[worker, steps] : summary.Workers()) {
+      if (steps.FirstStep() == 0) continue;
+      first = first == 0 ? steps.FirstStep() : std::min(first, steps.FirstStep());
+    }
+    const double end = first == 0 ? summary.End() : first / 1e6;
+    const double minutes = (end - summary.Begin()) / 60;
+    if (first == 0 && minutes <= minutes_) return;
+    NoteDatapoints(1);
+    if (minutes <= minutes_) return;
+    Add(first == 0 ? "no step" : "late", "", "", minutes, minutes_,
+        StrCat(first == 0 ? "no step has begun after " : "the first step began after ",
+               Fixed(minutes, 1), " minutes; the limit is ", Fixed(minutes_, 1)));
+  }
+  std::string_view Missing() const override { return "a step, or a longer time"; }
+
+ private:
+  const double minutes_;
+};
+
+Result<size_t> Count(const rules::Parameters &parameters, std::string_view name) {
+  SMD_ASSIGN_OR_RETURN(const int64_t count, parameters.Whole(name, 1, kMostPatience));
+  return static_cast<size_t>(count);
+}
+
+}  // namespace
+
+rules::Finding &CalibratedRule::Add(std::string_view check, std::string_view worker,
+                                    std::string_view culprit, double value, double limit,
+                                    std::string message) {
+  RuleReport &report = MutableReport();
+  ++report.triggered;
+  ++report.violations;
+  Json each = Json::Object();
+  each["check"] = check;
+  each["worker"] = worker;
+  each["culprit"] = culprit;
+  each["value"] = value;
+  each["limit"] = limit;
+  each["message"] = std::string_view(message);
+  report.details["findings"].Add(std::move(each));
+  Findings().push_back(MakeFinding(name_, check, worker, culprit, value, limit, std::move(message)));
+  return Findings().back();
+}
+
+MadeRule MakeDataLoaderStarves(const rules::Parameters &parameters, const NameTable *) {
+  SMD_ASSIGN_OR_RETURN(const double share, parameters.Number("share", 0, 1));
+  SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
+  return MadeRule(std::make_unique<DataLoaderStarves>(share, patience));
+}
+
+MadeRule MakeStepTimeSplit(const rules::Parameters &parameters, const NameTable *) {
+  SMD_ASSIGN_OR_RETURN(const double host, parameters.Number("host_share", 0, 1));
+  SMD_ASSIGN_OR_RETURN(const double device, parameters.Number("device_share", 0, 1));
+  SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
+  return MadeRule(std::make_unique<StepTimeSplit>(host, device, patience));
+}
+
+MadeRule MakeStepTimeDrift(const rules::Parameters &parameters, const NameTable *) {
+  SMD_ASSIGN_OR_RETURN(const double factor, parameters.Number("factor", 1, 1e6));
+  SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
+  return MadeRule(std::make_unique<StepTimeDrift>(factor, patience));
+}
+
+MadeRule MakeStepOutlier(const rules::Parameters &parameters, const NameTable *) {
+  SMD_ASSIGN_OR_RETURN(const double factor, parameters.Number("factor", 1, 1e6));
+  SMD_ASSIGN_OR_RETURN(const double share, parameters.Number("share", 0, 1));
+  SMD_ASSIGN_OR_RETURN(const size_t count, Count(parameters, "n_outliers"));
+  SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
+  return MadeRule(std::make_unique<StepOutlier>(factor, share, count, patience));
+}
+
+MadeRule MakeCheckpointStalls(const rules::Parameters &parameters, const NameTable *) {
+  SMD_ASSIGN_OR_RETURN(const double share, parameters.Number("share", 0, 1));
+  SMD_ASSIGN_OR_RETURN(const double factor, parameters.Number("factor", 1, 1e6));
+  SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
+  return MadeRule(std::make_unique<CheckpointStalls>(share, factor, patience));
+}
+
+MadeRule MakeMaxInitializationTime(const rules::Parameters &parameters, const NameTable *) {
+  SMD_ASSIGN_OR_RETURN(const double minutes, parameters.Number("threshold", 0, 1e6));
+  return MadeRule(std::make_unique<MaxInitializationTime>(minutes));
+}
+
+}  // namespace smdebug::profile_rules

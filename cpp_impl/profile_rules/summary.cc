@@ -1,0 +1,50 @@
+#include "profile_rules/summary.h"
+
+#include <algorithm>
+
+namespace smdebug::profile_rules {
+namespace {
+
+// Cycles that are kept of all workers together, and at least of each.
+constexpr size_t kMostCycles = size_t{1} << 19;
+constexpr size_t kLeastOfWorker = 512;
+constexpr size_t kMostOfWorker = size_t{1} << 16;
+
+}  // namespace
+
+void Summary::Note(double seconds) {
+  begin_ = begin_ == 0 ? seconds : std::min(begin_, seconds);
+  end_ = std::max(end_, seconds);
+}
+
+void Summary::Add(const Events &events) {
+  event_count_ += static_cast<int64_t>(events.samples.size() + events.spans.size());
+  for (const Sample &sample : events.samples) {
+    Note(sample.time);
+    SeriesKey key{sample.metric, sample.node, sample.name};
+    if (sample.metric == Metric::kCpuUse || sample.metric == Metric::kIoWait) {
+      cores_[sample.node].insert(sample.name);
+      key.name = 0;
+    }
+    if (sample.metric != Metric::kOther) series_[key].Add(sample.time, sample.value);
+  }
+  for (const Span &span : events.spans) {
+    Note(span.start / 1e6);
+    Note(span.End() / 1e6);
+    workers_[span.worker].Add(span);
+  }
+  const size_t most = std::clamp(kMostCycles / std::max<size_t>(1, workers_.size()),
+                                 kLeastOfWorker, kMostOfWorker);
+  for (auto &[worker, steps] : workers_) steps.Settle(most);
+}
+
+void Summary::Finish() {
+  for (auto &[worker, steps] : workers_) steps.Finish(kMostOfWorker);
+}
+
+size_t Summary::CoresOf(NameId node) const {
+  const auto found = cores_.find(node);
+  return found == cores_.end() ? 0 : found->second.size();
+}
+
+}  // namespace smdebug::profile_rules

@@ -1,0 +1,163 @@
+"""Rules over profiles: the original's, and those that find planted faults and leave healthy jobs alone."""
+
+import json
+import random
+
+import pytest
+from profiles import Timeline, gpu, gpu_memory, noisy, write_samples
+from smdebug.exceptions import SMDebugValueError
+from smdebug.profiler.analysis.rules import evaluate_profile, profile_rules
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def found(folder, **options):
+    return {finding.rule: finding for finding in evaluate_profile(folder, **options).findings}
+
+
+def steps(folder, count=200, node="1-algo-1", seed=0, **planted):
+    """Writes steps whose parts vary by 3 %; `planted` maps a part to a function of the step."""
+    chance = random.Random(seed)
+    timeline = Timeline(folder, node)
+    for number in range(count):
+        parts = {"wait": 1.0, "forward": 10.0, "backward": 20.0, "optimizer": 3.0}
+        parts = {name: value * chance.gauss(1, 0.03) for name, value in parts.items()}
+        timeline.step(number, **{**parts, **{name: value(number) for name, value in planted.items()}})
+    timeline.write()
+
+
+def test_a_healthy_job_has_no_findings(tmp_path):
+    steps(tmp_path)
+    busy = noisy(lambda part: 92, 3)
+    values = {gpu("gpu0"): busy, gpu("gpu1"): busy, gpu_memory(): noisy(lambda part: 80)}
+    values["memory", "MemoryUsedPercent", ""] = noisy(lambda part: 40)
+    write_samples(tmp_path, values, 300)
+    evaluation = evaluate_profile(tmp_path)
+    assert evaluation.findings == []
+    assert {result.rule for result in evaluation.results} == {rule.name for rule in profile_rules()}
+
+
+@pytest.mark.parametrize(
+    ("rule", "culprit", "planted"),
+    [
+        ("DataLoaderStarves", "data wait", {"wait": lambda step: 15.0}),
+        ("StepTimeSplit", "copies", {"copies": lambda step: 25.0}),
+        ("StepTimeSplit", "rest of the step", {"rest": lambda step: 25.0}),
+        ("StepTimeDrift", "backward", {"backward": lambda step: 20.0 + step * 0.2}),
+        ("StepOutlier", "data wait", {"wait": lambda step: 400.0 if step in (50, 77, 120, 171) else 1.0}),
+        ("CheckpointStalls", "checkpoint", {"checkpoint": lambda step: 300.0 if step % 25 == 24 else 0.0}),
+        ("CheckpointStalls", "rest of the step", {"rest": lambda step: 300.0 if step % 25 == 24 else 0.0}),
+        ("CommunicationOverlap", "communication", {"AllReduce": lambda step: 25.0}),
+        ("BatchSize", "batch", dict.fromkeys(("forward", "backward", "optimizer"), lambda step: 0.4)),
+    ],
+)
+def test_a_planted_fault_is_named(tmp_path, rule, culprit, planted):
+    steps(tmp_path, **planted)
+    finding = found(tmp_path)[rule]
+    assert finding.tensor == culprit
+    assert finding.worker == "algo-1-1"
+    assert finding.value > finding.limit or rule == "BatchSize"
+
+
+def test_the_slow_one_of_workers_is_named(tmp_path):
+    for rank in range(4):
+        slow = rank == 2
+        steps(
+            tmp_path,
+            node=f"{rank}-algo-1",
+            seed=rank,
+            backward=lambda step, slow=slow: 32.0 if slow else 20.0,
+            AllReduce=lambda step, slow=slow: 1.0 if slow else 13.0,
+        )
+    findings = found(tmp_path)
+    assert list(findings) == ["Straggler"]
+    assert (findings["Straggler"].worker, findings["Straggler"].tensor) == ("algo-1-2", "backward")
+
+
+@pytest.mark.parametrize("end", [95, 45])
+def test_a_leak_on_a_gpu(tmp_path, end):
+    write_samples(tmp_path, {gpu_memory(): noisy(lambda part: 20 + (end - 20) * part, 0.3)}, 3600, interval=5)
+    findings = found(tmp_path)
+    assert {"GPUMemoryIncrease", "DeviceMemoryLeak"} <= findings.keys()
+    assert findings["DeviceMemoryLeak"].tensor == "gpu0"
+
+
+def test_a_jump_on_a_gpu(tmp_path):
+    write_samples(tmp_path, {gpu_memory(): noisy(lambda part: 20 if part < 0.5 else 45)}, 600)
+    findings = found(tmp_path)
+    assert findings["GPUMemoryIncrease"].check == "jump"
+    assert "DeviceMemoryLeak" not in findings
+
+
+def test_memory_that_settles_is_no_leak(tmp_path):
+    write_samples(tmp_path, {gpu_memory(): noisy(lambda part: 80 - 60 * 0.01 ** (10 * part), 0.3)}, 600)
+    assert found(tmp_path).keys() & {"GPUMemoryIncrease", "DeviceMemoryLeak"} == set()
+
+
+def test_a_leak_on_the_host(tmp_path):
+    memory = {("memory", "MemoryUsedPercent", ""): noisy(lambda part: 30 + 20 * part, 0.3)}
+    write_samples(tmp_path, memory, 600)
+    assert found(tmp_path)["HostMemoryLeak"].check == "leak"
+
+
+@pytest.mark.parametrize("profile", ["calibrated", "aws"])
+def test_an_idle_gpu_beside_a_busy_one(tmp_path, profile):
+    values = {gpu("gpu0"): noisy(lambda part: 97, 0.5), gpu("gpu1"): lambda part: 0.0}
+    write_samples(tmp_path, values, 1200)
+    assert "LoadBalancing" in found(tmp_path, profile=profile)
+
+
+def test_verdicts_of_the_original_s_rules_are_not_sticky(tmp_path):
+    from smdebug.profiler.analysis.rules.gpu_memory_increase import GPUMemoryIncrease
+    from smdebug.trials import create_trial
+
+    write_samples(tmp_path / "p", {gpu_memory(): lambda part: 20.0 if part < 0.4 else 45.0}, 300)
+    trial = create_trial(str(tmp_path / "p"), profiler=True, output_dir=str(tmp_path / "out"))
+    rule = GPUMemoryIncrease(trial, patience=40)
+    begin = trial.first_timestamp
+    fired = [rule.invoke_for_timerange(begin + i * 60_000_000, begin + (i + 1) * 60_000_000) for i in range(5)]
+    assert fired == [False, False, True, False, False]
+    assert rule.report["RuleTriggered"] > 0
+
+
+def test_parameters_of_rules(tmp_path):
+    steps(tmp_path, wait=lambda step: 15.0)
+    assert found(tmp_path, rules=["DataLoaderStarves"], parameters={"DataLoaderStarves_share": 0.9}) == {}
+    with pytest.raises(SMDebugValueError, match="shaer.*share"):
+        found(tmp_path, parameters={"DataLoaderStarves_shaer": 0.9})
+    with pytest.raises(SMDebugValueError, match="did you mean 'Straggler'"):
+        found(tmp_path, rules=["Stragler"])
+    with pytest.raises(SMDebugValueError, match="not a rule of the profile aws"):
+        found(tmp_path, profile="aws", rules=["Straggler"])
+
+
+def test_nested_events_count_once(tmp_path):
+    timeline = Timeline(tmp_path)
+    for number in range(50):
+        timeline.step(number)
+        timeline.add("copies", timeline.now - 10, 5, number)  # inside backward
+    timeline.write()
+    rows = evaluate_profile(tmp_path).phases
+    parts = {row.name: row for row in rows if row.kind == "part"}
+    assert parts["host"].p50 == pytest.approx(5000)
+    assert parts["backward"].p50 == pytest.approx(15000)
+    assert sum(row.share for row in parts.values()) == pytest.approx(1)
+
+
+def test_the_timeline_of_all_files_is_a_trace(tmp_path):
+    steps(tmp_path, count=20)
+    write_samples(tmp_path, {gpu(): lambda part: 50.0}, 10)
+    evaluate_profile(tmp_path).write_timeline(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())
+    assert sum(event["ph"] == "X" for event in events) == 100
+    assert sum(event["ph"] == "C" for event in events) == 10
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[", '[{"ph": "X", "pid": 0, "ts": 1e308, "dur": 1e308, "name": "a"}]'])
+def test_foreign_files_harm_no_rule(tmp_path, text):
+    steps(tmp_path, wait=lambda step: 15.0)
+    [folder] = (tmp_path / "framework/pevents").iterdir()
+    (folder / "1706745600000000_7-algo-1_pythontimeline.json").write_text(text)
+    (folder / "9706745600000000_8-algo-1_pythontimeline.json").write_text(text)
+    assert "DataLoaderStarves" in found(tmp_path)
+    evaluate_profile(tmp_path).charts()
