@@ -106,14 +106,13 @@ int32_t smd_profiler_update(smd_profiler *profiler) noexcept {
 }
 
 int32_t smd_profiler_is_active(smd_profiler *profiler, const char *feature, int64_t step,
-                               const char *name) noexcept {
+                               const char *event) noexcept {
   return GuardValue<int32_t>(-1, [&]() -> int32_t {
     if (profiler == nullptr || feature == nullptr) return -1;
     const auto known = profile::FeatureNamed(feature);
     if (!known) return -1;
     if (!IsUsable(profiler)) return 0;
-    const std::string_view event = name == nullptr ? "" : name;
-    return profiler->profiler->IsActive(*known, step, event) ? 1 : 0;
+    return profiler->profiler->IsActive(*known, step, event == nullptr ? "" : event) ? 1 : 0;
   });
 }
 
