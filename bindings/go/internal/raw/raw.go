@@ -100,453 +100,487 @@ typedef long long swig_type_68;
 typedef long long swig_type_69;
 typedef long long swig_type_70;
 typedef long long swig_type_71;
-typedef long long swig_type_72;
+typedef _gostring_ swig_type_72;
 typedef _gostring_ swig_type_73;
 typedef _gostring_ swig_type_74;
 typedef _gostring_ swig_type_75;
-typedef long long swig_type_76;
+typedef _gostring_ swig_type_76;
 typedef _gostring_ swig_type_77;
-typedef _gostring_ swig_type_78;
+typedef long long swig_type_78;
 typedef long long swig_type_79;
 typedef _gostring_ swig_type_80;
-typedef _gostring_ swig_type_81;
-typedef _gostring_ swig_type_82;
+typedef long long swig_type_81;
+typedef long long swig_type_82;
 typedef _gostring_ swig_type_83;
-typedef _gostring_ swig_type_84;
-typedef _gostring_ swig_type_85;
+typedef long long swig_type_84;
+typedef long long swig_type_85;
 typedef long long swig_type_86;
-typedef long long swig_type_87;
-typedef long long swig_type_88;
-typedef long long swig_type_89;
+typedef _gostring_ swig_type_87;
+typedef _gostring_ swig_type_88;
+typedef _gostring_ swig_type_89;
 typedef long long swig_type_90;
 typedef _gostring_ swig_type_91;
-typedef long long swig_type_92;
+typedef _gostring_ swig_type_92;
 typedef long long swig_type_93;
 typedef _gostring_ swig_type_94;
-typedef long long swig_type_95;
+typedef _gostring_ swig_type_95;
 typedef _gostring_ swig_type_96;
 typedef _gostring_ swig_type_97;
-typedef long long swig_type_98;
-typedef long long swig_type_99;
+typedef _gostring_ swig_type_98;
+typedef _gostring_ swig_type_99;
 typedef long long swig_type_100;
 typedef long long swig_type_101;
-typedef _gostring_ swig_type_102;
+typedef long long swig_type_102;
 typedef long long swig_type_103;
-typedef _gostring_ swig_type_104;
-typedef long long swig_type_105;
-typedef _gostring_ swig_type_106;
-typedef _gostring_ swig_type_107;
-typedef long long swig_type_108;
-typedef _gostring_ swig_type_109;
-typedef long long swig_type_110;
-typedef long long swig_type_111;
-typedef _gostring_ swig_type_112;
+typedef long long swig_type_104;
+typedef _gostring_ swig_type_105;
+typedef long long swig_type_106;
+typedef long long swig_type_107;
+typedef _gostring_ swig_type_108;
+typedef long long swig_type_109;
+typedef _gostring_ swig_type_110;
+typedef _gostring_ swig_type_111;
+typedef long long swig_type_112;
 typedef long long swig_type_113;
 typedef long long swig_type_114;
-typedef _gostring_ swig_type_115;
+typedef long long swig_type_115;
 typedef _gostring_ swig_type_116;
 typedef long long swig_type_117;
-typedef long long swig_type_118;
+typedef _gostring_ swig_type_118;
 typedef long long swig_type_119;
-typedef long long swig_type_120;
-typedef long long swig_type_121;
+typedef _gostring_ swig_type_120;
+typedef _gostring_ swig_type_121;
 typedef long long swig_type_122;
-typedef long long swig_type_123;
+typedef _gostring_ swig_type_123;
 typedef long long swig_type_124;
 typedef long long swig_type_125;
 typedef _gostring_ swig_type_126;
-typedef _gostring_ swig_type_127;
-typedef _gostring_ swig_type_128;
+typedef long long swig_type_127;
+typedef long long swig_type_128;
 typedef _gostring_ swig_type_129;
 typedef _gostring_ swig_type_130;
-typedef _gostring_ swig_type_131;
-typedef _gostring_ swig_type_132;
+typedef long long swig_type_131;
+typedef long long swig_type_132;
 typedef long long swig_type_133;
-typedef _gostring_ swig_type_134;
+typedef long long swig_type_134;
 typedef long long swig_type_135;
-typedef _gostring_ swig_type_136;
-typedef _gostring_ swig_type_137;
+typedef long long swig_type_136;
+typedef long long swig_type_137;
 typedef long long swig_type_138;
-typedef _gostring_ swig_type_139;
+typedef long long swig_type_139;
 typedef _gostring_ swig_type_140;
 typedef _gostring_ swig_type_141;
 typedef _gostring_ swig_type_142;
-typedef long long swig_type_143;
-typedef long long swig_type_144;
-typedef long long swig_type_145;
+typedef _gostring_ swig_type_143;
+typedef _gostring_ swig_type_144;
+typedef _gostring_ swig_type_145;
 typedef _gostring_ swig_type_146;
 typedef long long swig_type_147;
 typedef _gostring_ swig_type_148;
 typedef long long swig_type_149;
-typedef long long swig_type_150;
+typedef _gostring_ swig_type_150;
 typedef _gostring_ swig_type_151;
 typedef long long swig_type_152;
 typedef _gostring_ swig_type_153;
 typedef _gostring_ swig_type_154;
 typedef _gostring_ swig_type_155;
 typedef _gostring_ swig_type_156;
-typedef _gostring_ swig_type_157;
+typedef long long swig_type_157;
 typedef long long swig_type_158;
 typedef long long swig_type_159;
 typedef _gostring_ swig_type_160;
 typedef long long swig_type_161;
 typedef _gostring_ swig_type_162;
-extern void _wrap_Swig_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_Swig_malloc_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern uintptr_t _wrap_new_smd_text_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_text_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_text_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_text_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_text_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_strings_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_strings_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_strings_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_strings_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_strings_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_integers_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_integers_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_integers_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_integers_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_integers_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_save_config_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_save_config_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_save_config_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_save_config_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_reduction_config_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_reduction_config_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_collection_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_collection_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_collection_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_collection_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_options_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_options_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_hook_options_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_hook_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_hook_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_options_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_options_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_trial_options_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_options_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_trial_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_trial_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_tensor_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_tensor_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_tensor_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_tensor_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_value_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_value_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_value_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_value_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_values_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_values_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_values_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_values_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_values_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_set_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_set_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_rule_set_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_step_file_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_step_file_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_step_file_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_step_file_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_step_file_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_event_file_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_event_file_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_event_file_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_event_file_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_store_report_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_store_report_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_store_report_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_store_report_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_store_report_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_findings_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_findings_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_findings_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_findings_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_findings_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_results_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_results_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_rule_results_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_results_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_diagnosis_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_diagnosis_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_bucket_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_bucket_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_bucket_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_bucket_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_bucket_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_scan_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_scan_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_scan_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_scan_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_scan_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_partitions_slot_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_copy_smd_partitions_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_delete_smd_partitions_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_partitions_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_partitions_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_voidp _wrap_new_int32_slot_raw_becc8d2cced9bc50(void);
-extern swig_voidp _wrap_copy_int32_slot_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern void _wrap_delete_int32_slot_raw_becc8d2cced9bc50(swig_voidp arg1);
-extern void _wrap_int32_slot_assign_raw_becc8d2cced9bc50(swig_voidp arg1, swig_intgo arg2);
-extern swig_intgo _wrap_int32_slot_value_raw_becc8d2cced9bc50(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_slot_raw_becc8d2cced9bc50(void);
-extern swig_voidp _wrap_copy_int64_slot_raw_becc8d2cced9bc50(swig_type_1 arg1);
-extern void _wrap_delete_int64_slot_raw_becc8d2cced9bc50(swig_voidp arg1);
-extern void _wrap_int64_slot_assign_raw_becc8d2cced9bc50(swig_voidp arg1, swig_type_2 arg2);
-extern swig_type_3 _wrap_int64_slot_value_raw_becc8d2cced9bc50(swig_voidp arg1);
-extern swig_voidp _wrap_new_double_slot_raw_becc8d2cced9bc50(void);
-extern swig_voidp _wrap_copy_double_slot_raw_becc8d2cced9bc50(double arg1);
-extern void _wrap_delete_double_slot_raw_becc8d2cced9bc50(swig_voidp arg1);
-extern void _wrap_double_slot_assign_raw_becc8d2cced9bc50(swig_voidp arg1, double arg2);
-extern double _wrap_double_slot_value_raw_becc8d2cced9bc50(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_array_raw_becc8d2cced9bc50(swig_type_4 arg1);
-extern void _wrap_delete_int64_array_raw_becc8d2cced9bc50(swig_voidp arg1);
-extern swig_type_5 _wrap_int64_array_getitem_raw_becc8d2cced9bc50(swig_voidp arg1, swig_type_6 arg2);
-extern void _wrap_int64_array_setitem_raw_becc8d2cced9bc50(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
-extern uintptr_t _wrap_new_smd_collection_array_raw_becc8d2cced9bc50(swig_type_9 arg1);
-extern void _wrap_delete_smd_collection_array_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_array_getitem_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_10 arg2);
-extern void _wrap_smd_collection_array_setitem_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
-extern swig_type_12 _wrap_smd_mode_name_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern swig_type_13 _wrap_smd_dtype_name_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern swig_type_14 _wrap_smd_dtype_size_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern swig_type_15 _wrap_smd_text_data_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_16 _wrap_smd_text_size_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_text_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_new_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_add_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_17 arg2);
-extern swig_type_18 _wrap_smd_strings_count_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_19 _wrap_smd_strings_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_20 arg2);
-extern swig_type_21 _wrap_smd_strings_size_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_22 arg2);
-extern void _wrap_smd_strings_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_23 _wrap_smd_integers_count_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_24 _wrap_smd_integers_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_25 arg2);
-extern void _wrap_smd_integers_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_intgo _wrap_smd_abi_level_raw_becc8d2cced9bc50(void);
-extern swig_type_26 _wrap_smd_version_string_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_smd_require_abi_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern swig_intgo _wrap_smd_has_feature_raw_becc8d2cced9bc50(swig_type_27 arg1);
-extern swig_intgo _wrap_smd_error_code_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_28 _wrap_smd_error_message_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_29 _wrap_smd_error_detail_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_30 arg2);
-extern swig_type_31 _wrap_smd_code_name_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern swig_intgo _wrap_smd_error_is_retryable_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_error_new_raw_becc8d2cced9bc50(swig_intgo arg1, swig_type_32 arg2);
-extern void _wrap_smd_error_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_dtype_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_ndim_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_33 _wrap_smd_value_nbytes_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_retain_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_value_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_strings_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_reduce_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_value_to_double_raw_becc8d2cced9bc50(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_save_config_new_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_save_config_set_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
-extern swig_intgo _wrap_smd_save_config_is_set_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_save_config_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
-extern swig_intgo _wrap_smd_save_config_saves_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
-extern uintptr_t _wrap_smd_save_config_merge_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_save_config_equal_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_to_json_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_from_json_raw_becc8d2cced9bc50(swig_type_40 arg1, uintptr_t arg2);
-extern void _wrap_smd_save_config_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_new_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_add_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_41 arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_reduction_config_raw_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_intgo _wrap_smd_reduction_config_shape_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_reductions_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_reduction_config_equal_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_to_json_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_from_json_raw_becc8d2cced9bc50(swig_type_42 arg1, uintptr_t arg2);
-extern void _wrap_smd_reduction_config_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_new_raw_becc8d2cced9bc50(swig_type_43 arg1, uintptr_t arg2);
-extern swig_type_44 _wrap_smd_collection_name_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_include_regex_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_45 arg2);
-extern uintptr_t _wrap_smd_collection_add_tensor_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_46 arg2);
-extern uintptr_t _wrap_smd_collection_remove_tensor_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_47 arg2);
-extern swig_intgo _wrap_smd_collection_has_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_48 arg2);
-extern uintptr_t _wrap_smd_collection_set_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_collection_save_histogram_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_regexes_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_tensors_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_reduction_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_to_json_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_from_json_raw_becc8d2cced9bc50(swig_type_49 arg1, uintptr_t arg2);
-extern void _wrap_smd_collection_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_new_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_set_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
-extern uintptr_t _wrap_smd_hook_options_load_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_52 arg2);
-extern uintptr_t _wrap_smd_hook_options_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_regexes_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collections_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collection_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_include_regex_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_55 arg2);
-extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_add_collection_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_hook_options_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_56 _wrap_smd_action_name_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern swig_type_57 _wrap_smd_level_name_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern swig_type_58 _wrap_smd_rule_status_name_raw_becc8d2cced9bc50(swig_intgo arg1);
-extern swig_type_59 _wrap_smd_findings_count_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_findings_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_60 arg2);
-extern void _wrap_smd_findings_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_61 _wrap_smd_rule_results_count_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_results_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_62 arg2);
-extern void _wrap_smd_rule_results_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_63 _wrap_smd_builtin_rule_count_raw_becc8d2cced9bc50(void);
-extern uintptr_t _wrap_smd_builtin_rule_raw_becc8d2cced9bc50(swig_type_64 arg1);
-extern uintptr_t _wrap_smd_rule_set_new_raw_becc8d2cced9bc50(swig_type_65 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_add_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_evaluate_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_rule_set_results_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_reset_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_rule_set_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_set_diagnose_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_70 _wrap_smd_diagnosis_count_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_diagnosis_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_71 arg2);
-extern void _wrap_smd_diagnosis_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_new_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_flush_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_hook_close_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_hook_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_set_mode_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_mode_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_begin_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_hook_end_step_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_discard_step_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_add_to_step_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_72 _wrap_smd_hook_last_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_wants_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_73 arg2);
-extern swig_intgo _wrap_smd_hook_saves_step_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_collection_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_ensure_collection_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_75 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_add_collection_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_collections_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_export_collections_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_intgo _wrap_smd_hook_is_recording_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_76 _wrap_smd_hook_count_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_77 arg2);
-extern uintptr_t _wrap_smd_hook_attach_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_hook_action_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_take_findings_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_forgo_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3);
-extern uintptr_t _wrap_smd_trial_options_new_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_options_set_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_80 arg2, swig_type_81 arg3);
-extern void _wrap_smd_trial_options_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_new_raw_becc8d2cced9bc50(swig_type_82 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_load_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_open_raw_becc8d2cced9bc50(swig_type_83 arg1, uintptr_t arg2, uintptr_t arg3);
-extern void _wrap_smd_trial_cancel_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_trial_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_84 _wrap_smd_trial_path_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_85 _wrap_smd_trial_name_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_refresh_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_trial_has_ended_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_86 _wrap_smd_trial_last_complete_step_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_steps_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_modes_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_mode_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_87 arg2, swig_voidp arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_global_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_step_state_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_89 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_wait_for_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_90 arg2, swig_intgo arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_trial_workers_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collections_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collection_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_tensor_names_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_92 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_recorded_names_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_93 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_tensor_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_94 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_95 arg4, swig_intgo arg5);
-extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_96 arg2);
-extern swig_type_97 _wrap_smd_tensor_name_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_original_name_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_steps_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_98 arg2, swig_intgo arg3, swig_type_99 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_101 arg2, swig_intgo arg3, swig_type_102 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_type_104 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_105 arg2, swig_intgo arg3, swig_type_106 arg4, swig_type_107 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, swig_type_109 arg4, uintptr_t arg5);
-extern void _wrap_smd_tensor_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_values_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_110 arg2, swig_type_111 arg3, swig_intgo arg4, swig_type_112 arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_tensor_reduction_values_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_113 arg2, swig_type_114 arg3, swig_intgo arg4, swig_type_115 arg5, swig_type_116 arg6, swig_intgo arg7, uintptr_t arg8);
-extern swig_type_117 _wrap_smd_values_count_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_118 _wrap_smd_values_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_119 arg2);
-extern uintptr_t _wrap_smd_values_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_120 arg2, uintptr_t arg3);
-extern swig_type_121 _wrap_smd_values_run_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_122 arg2);
-extern void _wrap_smd_values_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_full_shape_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_123 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_value_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_124 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_reduction_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_125 arg2, swig_intgo arg3, swig_type_126 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_hook_set_metadata_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_127 arg2, swig_type_128 arg3);
-extern uintptr_t _wrap_smd_hook_describe_run_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_metadata_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_129 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_scan_new_raw_becc8d2cced9bc50(swig_type_130 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_scan_add_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_131 arg2, swig_type_132 arg3);
-extern uintptr_t _wrap_smd_scan_partitions_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_133 _wrap_smd_partitions_count_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_partitions_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_scan_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_open_raw_becc8d2cced9bc50(swig_type_134 arg1, swig_type_135 arg2, swig_type_136 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_137 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_138 arg5, swig_intgo arg6, swig_type_139 arg7);
-extern swig_type_140 _wrap_smd_step_file_path_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_close_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern void _wrap_smd_step_file_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_becc8d2cced9bc50(swig_type_141 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_next_raw_becc8d2cced9bc50(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_142 _wrap_smd_event_file_tensor_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_143 _wrap_smd_event_file_step_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_intgo _wrap_smd_event_file_mode_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_144 _wrap_smd_event_file_mode_step_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern double _wrap_smd_event_file_timestamp_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_value_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_event_file_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_145 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_becc8d2cced9bc50(swig_type_146 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_147 _wrap_smd_store_report_count_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern swig_type_148 _wrap_smd_store_report_name_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_149 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_150 arg2);
-extern swig_type_151 _wrap_smd_store_report_message_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_152 arg2);
-extern void _wrap_smd_store_report_free_raw_becc8d2cced9bc50(uintptr_t arg1);
-extern uintptr_t _wrap_smd_bucket_open_raw_becc8d2cced9bc50(swig_type_153 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_bucket_list_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_154 arg2, swig_type_155 arg3, swig_type_156 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_read_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_157 arg2, swig_type_158 arg3, swig_type_159 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_write_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_160 arg2, uintptr_t arg3, swig_type_161 arg4);
-extern uintptr_t _wrap_smd_bucket_remove_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_162 arg2);
-extern void _wrap_smd_bucket_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+typedef long long swig_type_163;
+typedef long long swig_type_164;
+typedef _gostring_ swig_type_165;
+typedef long long swig_type_166;
+typedef _gostring_ swig_type_167;
+typedef _gostring_ swig_type_168;
+typedef _gostring_ swig_type_169;
+typedef _gostring_ swig_type_170;
+typedef _gostring_ swig_type_171;
+typedef long long swig_type_172;
+typedef long long swig_type_173;
+typedef _gostring_ swig_type_174;
+typedef long long swig_type_175;
+typedef _gostring_ swig_type_176;
+extern void _wrap_Swig_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_Swig_malloc_raw_47f25d193dad246a(swig_intgo arg1);
+extern uintptr_t _wrap_new_smd_text_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_text_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_text_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_text_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_text_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_strings_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_strings_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_strings_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_strings_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_strings_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_integers_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_integers_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_integers_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_integers_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_integers_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_save_config_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_save_config_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_save_config_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_save_config_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_reduction_config_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_reduction_config_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_collection_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_collection_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_collection_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_collection_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_options_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_options_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_hook_options_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_hook_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_hook_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_options_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_options_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_trial_options_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_options_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_trial_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_trial_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_tensor_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_tensor_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_tensor_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_tensor_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_value_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_value_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_value_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_value_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_values_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_values_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_values_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_values_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_values_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_set_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_set_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_rule_set_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_profile_rules_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_profile_rules_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_profile_rules_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_profile_rules_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profile_rules_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_step_file_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_step_file_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_step_file_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_step_file_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_step_file_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_event_file_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_event_file_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_event_file_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_event_file_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_store_report_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_store_report_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_store_report_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_store_report_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_store_report_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_findings_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_findings_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_findings_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_findings_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_findings_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_results_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_results_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_rule_results_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_results_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_diagnosis_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_diagnosis_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_bucket_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_bucket_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_bucket_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_bucket_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_bucket_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_scan_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_scan_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_scan_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_scan_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_scan_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_partitions_slot_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_copy_smd_partitions_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_delete_smd_partitions_slot_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_partitions_slot_assign_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_partitions_slot_value_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_voidp _wrap_new_int32_slot_raw_47f25d193dad246a(void);
+extern swig_voidp _wrap_copy_int32_slot_raw_47f25d193dad246a(swig_intgo arg1);
+extern void _wrap_delete_int32_slot_raw_47f25d193dad246a(swig_voidp arg1);
+extern void _wrap_int32_slot_assign_raw_47f25d193dad246a(swig_voidp arg1, swig_intgo arg2);
+extern swig_intgo _wrap_int32_slot_value_raw_47f25d193dad246a(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_slot_raw_47f25d193dad246a(void);
+extern swig_voidp _wrap_copy_int64_slot_raw_47f25d193dad246a(swig_type_1 arg1);
+extern void _wrap_delete_int64_slot_raw_47f25d193dad246a(swig_voidp arg1);
+extern void _wrap_int64_slot_assign_raw_47f25d193dad246a(swig_voidp arg1, swig_type_2 arg2);
+extern swig_type_3 _wrap_int64_slot_value_raw_47f25d193dad246a(swig_voidp arg1);
+extern swig_voidp _wrap_new_double_slot_raw_47f25d193dad246a(void);
+extern swig_voidp _wrap_copy_double_slot_raw_47f25d193dad246a(double arg1);
+extern void _wrap_delete_double_slot_raw_47f25d193dad246a(swig_voidp arg1);
+extern void _wrap_double_slot_assign_raw_47f25d193dad246a(swig_voidp arg1, double arg2);
+extern double _wrap_double_slot_value_raw_47f25d193dad246a(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_array_raw_47f25d193dad246a(swig_type_4 arg1);
+extern void _wrap_delete_int64_array_raw_47f25d193dad246a(swig_voidp arg1);
+extern swig_type_5 _wrap_int64_array_getitem_raw_47f25d193dad246a(swig_voidp arg1, swig_type_6 arg2);
+extern void _wrap_int64_array_setitem_raw_47f25d193dad246a(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
+extern uintptr_t _wrap_new_smd_collection_array_raw_47f25d193dad246a(swig_type_9 arg1);
+extern void _wrap_delete_smd_collection_array_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_array_getitem_raw_47f25d193dad246a(uintptr_t arg1, swig_type_10 arg2);
+extern void _wrap_smd_collection_array_setitem_raw_47f25d193dad246a(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
+extern swig_type_12 _wrap_smd_mode_name_raw_47f25d193dad246a(swig_intgo arg1);
+extern swig_type_13 _wrap_smd_dtype_name_raw_47f25d193dad246a(swig_intgo arg1);
+extern swig_type_14 _wrap_smd_dtype_size_raw_47f25d193dad246a(swig_intgo arg1);
+extern swig_type_15 _wrap_smd_text_data_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_16 _wrap_smd_text_size_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_text_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_new_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_add_raw_47f25d193dad246a(uintptr_t arg1, swig_type_17 arg2);
+extern swig_type_18 _wrap_smd_strings_count_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_19 _wrap_smd_strings_get_raw_47f25d193dad246a(uintptr_t arg1, swig_type_20 arg2);
+extern swig_type_21 _wrap_smd_strings_size_raw_47f25d193dad246a(uintptr_t arg1, swig_type_22 arg2);
+extern void _wrap_smd_strings_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_23 _wrap_smd_integers_count_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_24 _wrap_smd_integers_get_raw_47f25d193dad246a(uintptr_t arg1, swig_type_25 arg2);
+extern void _wrap_smd_integers_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_intgo _wrap_smd_abi_level_raw_47f25d193dad246a(void);
+extern swig_type_26 _wrap_smd_version_string_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_smd_require_abi_raw_47f25d193dad246a(swig_intgo arg1);
+extern swig_intgo _wrap_smd_has_feature_raw_47f25d193dad246a(swig_type_27 arg1);
+extern swig_intgo _wrap_smd_error_code_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_28 _wrap_smd_error_message_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_29 _wrap_smd_error_detail_raw_47f25d193dad246a(uintptr_t arg1, swig_type_30 arg2);
+extern swig_type_31 _wrap_smd_code_name_raw_47f25d193dad246a(swig_intgo arg1);
+extern swig_intgo _wrap_smd_error_is_retryable_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_error_new_raw_47f25d193dad246a(swig_intgo arg1, swig_type_32 arg2);
+extern void _wrap_smd_error_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_dtype_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_ndim_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_33 _wrap_smd_value_nbytes_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_retain_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_value_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_strings_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_reduce_raw_47f25d193dad246a(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_value_to_double_raw_47f25d193dad246a(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_save_config_new_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_save_config_set_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
+extern swig_intgo _wrap_smd_save_config_is_set_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_save_config_get_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
+extern swig_intgo _wrap_smd_save_config_saves_raw_47f25d193dad246a(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
+extern uintptr_t _wrap_smd_save_config_merge_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_save_config_equal_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_to_json_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_from_json_raw_47f25d193dad246a(swig_type_40 arg1, uintptr_t arg2);
+extern void _wrap_smd_save_config_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_new_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_add_raw_47f25d193dad246a(uintptr_t arg1, swig_type_41 arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_reduction_config_raw_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_intgo _wrap_smd_reduction_config_shape_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_reductions_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_reduction_config_equal_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_to_json_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_from_json_raw_47f25d193dad246a(swig_type_42 arg1, uintptr_t arg2);
+extern void _wrap_smd_reduction_config_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_new_raw_47f25d193dad246a(swig_type_43 arg1, uintptr_t arg2);
+extern swig_type_44 _wrap_smd_collection_name_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_include_regex_raw_47f25d193dad246a(uintptr_t arg1, swig_type_45 arg2);
+extern uintptr_t _wrap_smd_collection_add_tensor_raw_47f25d193dad246a(uintptr_t arg1, swig_type_46 arg2);
+extern uintptr_t _wrap_smd_collection_remove_tensor_raw_47f25d193dad246a(uintptr_t arg1, swig_type_47 arg2);
+extern swig_intgo _wrap_smd_collection_has_raw_47f25d193dad246a(uintptr_t arg1, swig_type_48 arg2);
+extern uintptr_t _wrap_smd_collection_set_save_config_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_collection_save_histogram_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_regexes_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_tensors_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_save_config_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_reduction_config_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_to_json_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_from_json_raw_47f25d193dad246a(swig_type_49 arg1, uintptr_t arg2);
+extern void _wrap_smd_collection_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_new_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_set_raw_47f25d193dad246a(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
+extern uintptr_t _wrap_smd_hook_options_load_raw_47f25d193dad246a(uintptr_t arg1, swig_type_52 arg2);
+extern uintptr_t _wrap_smd_hook_options_get_raw_47f25d193dad246a(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_regexes_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collections_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collection_raw_47f25d193dad246a(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_save_config_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_include_regex_raw_47f25d193dad246a(uintptr_t arg1, swig_type_55 arg2);
+extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_add_collection_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_hook_options_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_56 _wrap_smd_action_name_raw_47f25d193dad246a(swig_intgo arg1);
+extern swig_type_57 _wrap_smd_level_name_raw_47f25d193dad246a(swig_intgo arg1);
+extern swig_type_58 _wrap_smd_rule_status_name_raw_47f25d193dad246a(swig_intgo arg1);
+extern swig_type_59 _wrap_smd_findings_count_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_findings_get_raw_47f25d193dad246a(uintptr_t arg1, swig_type_60 arg2);
+extern void _wrap_smd_findings_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_61 _wrap_smd_rule_results_count_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_results_get_raw_47f25d193dad246a(uintptr_t arg1, swig_type_62 arg2);
+extern void _wrap_smd_rule_results_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_63 _wrap_smd_builtin_rule_count_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_smd_builtin_rule_raw_47f25d193dad246a(swig_type_64 arg1);
+extern uintptr_t _wrap_smd_rule_set_new_raw_47f25d193dad246a(swig_type_65 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_add_raw_47f25d193dad246a(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_evaluate_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_rule_set_results_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_reset_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_rule_set_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_70 _wrap_smd_profile_rule_count_raw_47f25d193dad246a(void);
+extern uintptr_t _wrap_smd_profile_rule_raw_47f25d193dad246a(swig_type_71 arg1);
+extern swig_type_72 _wrap_smd_profile_rule_advice_raw_47f25d193dad246a(swig_type_73 arg1);
+extern uintptr_t _wrap_smd_profile_rules_new_raw_47f25d193dad246a(swig_type_74 arg1, swig_type_75 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_profile_rules_set_raw_47f25d193dad246a(uintptr_t arg1, swig_type_76 arg2, swig_type_77 arg3);
+extern uintptr_t _wrap_smd_profile_rules_evaluate_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profile_rules_scan_raw_47f25d193dad246a(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_profile_rules_findings_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profile_rules_results_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profile_rules_report_raw_47f25d193dad246a(uintptr_t arg1, swig_type_80 arg2, uintptr_t arg3);
+extern swig_type_81 _wrap_smd_profile_phase_count_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profile_phase_get_raw_47f25d193dad246a(uintptr_t arg1, swig_type_82 arg2);
+extern uintptr_t _wrap_smd_profile_rules_charts_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profile_rules_write_timeline_raw_47f25d193dad246a(uintptr_t arg1, swig_type_83 arg2);
+extern void _wrap_smd_profile_rules_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_set_diagnose_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_84 _wrap_smd_diagnosis_count_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_diagnosis_get_raw_47f25d193dad246a(uintptr_t arg1, swig_type_85 arg2);
+extern void _wrap_smd_diagnosis_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_new_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_flush_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_hook_close_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_hook_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_set_mode_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_mode_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_begin_step_raw_47f25d193dad246a(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_hook_end_step_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_discard_step_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_add_to_step_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_86 _wrap_smd_hook_last_step_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_wants_raw_47f25d193dad246a(uintptr_t arg1, swig_type_87 arg2);
+extern swig_intgo _wrap_smd_hook_saves_step_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_collection_raw_47f25d193dad246a(uintptr_t arg1, swig_type_88 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_ensure_collection_raw_47f25d193dad246a(uintptr_t arg1, swig_type_89 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_add_collection_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_collections_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_export_collections_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_intgo _wrap_smd_hook_is_recording_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_90 _wrap_smd_hook_count_raw_47f25d193dad246a(uintptr_t arg1, swig_type_91 arg2);
+extern uintptr_t _wrap_smd_hook_attach_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_hook_action_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_take_findings_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_forgo_raw_47f25d193dad246a(uintptr_t arg1, swig_type_92 arg2, swig_type_93 arg3);
+extern uintptr_t _wrap_smd_trial_options_new_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_options_set_raw_47f25d193dad246a(uintptr_t arg1, swig_type_94 arg2, swig_type_95 arg3);
+extern void _wrap_smd_trial_options_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_new_raw_47f25d193dad246a(swig_type_96 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_load_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_open_raw_47f25d193dad246a(swig_type_97 arg1, uintptr_t arg2, uintptr_t arg3);
+extern void _wrap_smd_trial_cancel_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_trial_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_98 _wrap_smd_trial_path_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_99 _wrap_smd_trial_name_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_refresh_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_trial_has_ended_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_100 _wrap_smd_trial_last_complete_step_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_steps_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_modes_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_mode_step_raw_47f25d193dad246a(uintptr_t arg1, swig_type_101 arg2, swig_voidp arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_global_step_raw_47f25d193dad246a(uintptr_t arg1, swig_type_102 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_step_state_raw_47f25d193dad246a(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_wait_for_step_raw_47f25d193dad246a(uintptr_t arg1, swig_type_104 arg2, swig_intgo arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_trial_workers_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collections_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collection_raw_47f25d193dad246a(uintptr_t arg1, swig_type_105 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_tensor_names_raw_47f25d193dad246a(uintptr_t arg1, swig_type_106 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_trial_recorded_names_raw_47f25d193dad246a(uintptr_t arg1, swig_type_107 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_tensor_raw_47f25d193dad246a(uintptr_t arg1, swig_type_108 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_109 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_47f25d193dad246a(uintptr_t arg1, swig_type_110 arg2);
+extern swig_type_111 _wrap_smd_tensor_name_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_original_name_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_steps_raw_47f25d193dad246a(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_47f25d193dad246a(uintptr_t arg1, swig_type_112 arg2, swig_intgo arg3, swig_type_113 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_47f25d193dad246a(uintptr_t arg1, swig_type_114 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_47f25d193dad246a(uintptr_t arg1, swig_type_115 arg2, swig_intgo arg3, swig_type_116 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_47f25d193dad246a(uintptr_t arg1, swig_type_117 arg2, swig_intgo arg3, swig_type_118 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_47f25d193dad246a(uintptr_t arg1, swig_type_119 arg2, swig_intgo arg3, swig_type_120 arg4, swig_type_121 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_47f25d193dad246a(uintptr_t arg1, swig_type_122 arg2, swig_intgo arg3, swig_type_123 arg4, uintptr_t arg5);
+extern void _wrap_smd_tensor_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_values_raw_47f25d193dad246a(uintptr_t arg1, swig_type_124 arg2, swig_type_125 arg3, swig_intgo arg4, swig_type_126 arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_tensor_reduction_values_raw_47f25d193dad246a(uintptr_t arg1, swig_type_127 arg2, swig_type_128 arg3, swig_intgo arg4, swig_type_129 arg5, swig_type_130 arg6, swig_intgo arg7, uintptr_t arg8);
+extern swig_type_131 _wrap_smd_values_count_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_132 _wrap_smd_values_step_raw_47f25d193dad246a(uintptr_t arg1, swig_type_133 arg2);
+extern uintptr_t _wrap_smd_values_get_raw_47f25d193dad246a(uintptr_t arg1, swig_type_134 arg2, uintptr_t arg3);
+extern swig_type_135 _wrap_smd_values_run_raw_47f25d193dad246a(uintptr_t arg1, swig_type_136 arg2);
+extern void _wrap_smd_values_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_full_shape_raw_47f25d193dad246a(uintptr_t arg1, swig_type_137 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_value_raw_47f25d193dad246a(uintptr_t arg1, swig_type_138 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_reduction_raw_47f25d193dad246a(uintptr_t arg1, swig_type_139 arg2, swig_intgo arg3, swig_type_140 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_hook_set_metadata_raw_47f25d193dad246a(uintptr_t arg1, swig_type_141 arg2, swig_type_142 arg3);
+extern uintptr_t _wrap_smd_hook_describe_run_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_metadata_raw_47f25d193dad246a(uintptr_t arg1, swig_type_143 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_scan_new_raw_47f25d193dad246a(swig_type_144 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_scan_add_raw_47f25d193dad246a(uintptr_t arg1, swig_type_145 arg2, swig_type_146 arg3);
+extern uintptr_t _wrap_smd_scan_partitions_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_147 _wrap_smd_partitions_count_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_partitions_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_scan_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_open_raw_47f25d193dad246a(swig_type_148 arg1, swig_type_149 arg2, swig_type_150 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_47f25d193dad246a(uintptr_t arg1, swig_type_151 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_152 arg5, swig_intgo arg6, swig_type_153 arg7);
+extern swig_type_154 _wrap_smd_step_file_path_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_close_raw_47f25d193dad246a(uintptr_t arg1);
+extern void _wrap_smd_step_file_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_open_raw_47f25d193dad246a(swig_type_155 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_next_raw_47f25d193dad246a(uintptr_t arg1, swig_voidp arg2);
+extern swig_type_156 _wrap_smd_event_file_tensor_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_157 _wrap_smd_event_file_step_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_intgo _wrap_smd_event_file_mode_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_158 _wrap_smd_event_file_mode_step_raw_47f25d193dad246a(uintptr_t arg1);
+extern double _wrap_smd_event_file_timestamp_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_value_raw_47f25d193dad246a(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_event_file_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collections_to_json_raw_47f25d193dad246a(uintptr_t arg1, swig_type_159 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_47f25d193dad246a(swig_type_160 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_161 _wrap_smd_store_report_count_raw_47f25d193dad246a(uintptr_t arg1);
+extern swig_type_162 _wrap_smd_store_report_name_raw_47f25d193dad246a(uintptr_t arg1, swig_type_163 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_47f25d193dad246a(uintptr_t arg1, swig_type_164 arg2);
+extern swig_type_165 _wrap_smd_store_report_message_raw_47f25d193dad246a(uintptr_t arg1, swig_type_166 arg2);
+extern void _wrap_smd_store_report_free_raw_47f25d193dad246a(uintptr_t arg1);
+extern uintptr_t _wrap_smd_bucket_open_raw_47f25d193dad246a(swig_type_167 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_47f25d193dad246a(uintptr_t arg1, swig_type_168 arg2, swig_type_169 arg3, swig_type_170 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_47f25d193dad246a(uintptr_t arg1, swig_type_171 arg2, swig_type_172 arg3, swig_type_173 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_47f25d193dad246a(uintptr_t arg1, swig_type_174 arg2, uintptr_t arg3, swig_type_175 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_47f25d193dad246a(uintptr_t arg1, swig_type_176 arg2);
+extern void _wrap_smd_bucket_free_raw_47f25d193dad246a(uintptr_t arg1);
 #undef intgo
 */
 import "C"
@@ -589,13 +623,13 @@ func swigCopyString(s string) string {
 
 func Swig_free(arg1 uintptr) {
 	_swig_i_0 := arg1
-	C._wrap_Swig_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_Swig_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Swig_malloc(arg1 int) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0)))
+	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
@@ -615,32 +649,32 @@ type Smd_text interface {
 
 func New_smd_text_slot() (_swig_ret Smd_text) {
 	var swig_r Smd_text
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_text_slot(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_text_slot(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_text_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_text_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_text_slot_assign(arg1 Smd_text, arg2 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_text_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_text_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_text_slot_value(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -660,32 +694,32 @@ type Smd_strings interface {
 
 func New_smd_strings_slot() (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_strings_slot(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_strings_slot(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_strings_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_strings_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_slot_assign(arg1 Smd_strings, arg2 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_strings_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_strings_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_strings_slot_value(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -705,32 +739,32 @@ type Smd_integers interface {
 
 func New_smd_integers_slot() (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_integers_slot(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_integers_slot(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_integers_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_integers_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_slot_assign(arg1 Smd_integers, arg2 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_integers_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_integers_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_integers_slot_value(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -750,32 +784,32 @@ type Smd_save_config interface {
 
 func New_smd_save_config_slot() (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_save_config_slot(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_save_config_slot(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_save_config_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_save_config_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_save_config_slot_assign(arg1 Smd_save_config, arg2 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_save_config_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_save_config_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_save_config_slot_value(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -795,32 +829,32 @@ type Smd_reduction_config interface {
 
 func New_smd_reduction_config_slot() (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_reduction_config_slot(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_reduction_config_slot(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_reduction_config_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_reduction_config_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_slot_assign(arg1 Smd_reduction_config, arg2 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_reduction_config_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_reduction_config_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_reduction_config_slot_value(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -840,32 +874,32 @@ type Smd_collection interface {
 
 func New_smd_collection_slot() (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_collection_slot(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_slot(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_slot_assign(arg1 Smd_collection, arg2 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_collection_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_collection_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_collection_slot_value(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -885,32 +919,32 @@ type Smd_hook_options interface {
 
 func New_smd_hook_options_slot() (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_hook_options_slot(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_options_slot(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_options_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_options_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_slot_assign(arg1 Smd_hook_options, arg2 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_options_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_options_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_options_slot_value(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -930,32 +964,32 @@ type Smd_hook interface {
 
 func New_smd_hook_slot() (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_hook_slot(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_slot(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_slot_assign(arg1 Smd_hook, arg2 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_slot_value(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -975,32 +1009,32 @@ type Smd_trial_options interface {
 
 func New_smd_trial_options_slot() (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_trial_options_slot(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_options_slot(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_options_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_options_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_options_slot_assign(arg1 Smd_trial_options, arg2 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_options_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_options_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_options_slot_value(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1020,32 +1054,32 @@ type Smd_trial interface {
 
 func New_smd_trial_slot() (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_trial_slot(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_slot(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_slot_assign(arg1 Smd_trial, arg2 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_slot_value(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1065,32 +1099,32 @@ type Smd_tensor interface {
 
 func New_smd_tensor_slot() (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_tensor_slot(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_tensor_slot(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_tensor_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_tensor_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_slot_assign(arg1 Smd_tensor, arg2 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_tensor_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_tensor_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_tensor_slot_value(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1110,32 +1144,32 @@ type Smd_value interface {
 
 func New_smd_value_slot() (_swig_ret Smd_value) {
 	var swig_r Smd_value
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_value_slot(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_value_slot(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_value_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_value_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_slot_assign(arg1 Smd_value, arg2 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_value_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_value_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_value_slot_value(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1155,32 +1189,32 @@ type Smd_values interface {
 
 func New_smd_values_slot() (_swig_ret Smd_values) {
 	var swig_r Smd_values
-	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_new_smd_values_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_new_smd_values_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_values_slot(arg1 Smd_values) (_swig_ret Smd_values) {
 	var swig_r Smd_values
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_copy_smd_values_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_copy_smd_values_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_values_slot(arg1 Smd_values) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_values_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_values_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_values_slot_assign(arg1 Smd_values, arg2 Smd_values) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_values_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_values_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_values_slot_value(arg1 Smd_values) (_swig_ret Smd_values) {
 	var swig_r Smd_values
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_smd_values_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_smd_values_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1200,32 +1234,77 @@ type Smd_rule_set interface {
 
 func New_smd_rule_set_slot() (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_rule_set_slot(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_set_slot(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_set_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_set_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_slot_assign(arg1 Smd_rule_set, arg2 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_set_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_set_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_set_slot_value(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+type SwigcptrSmd_profile_rules uintptr
+
+func (p SwigcptrSmd_profile_rules) Swigcptr() uintptr {
+	return (uintptr)(p)
+}
+
+func (p SwigcptrSmd_profile_rules) SwigIsSmd_profile_rules() {
+}
+
+type Smd_profile_rules interface {
+	Swigcptr() uintptr
+	SwigIsSmd_profile_rules()
+}
+
+func New_smd_profile_rules_slot() (_swig_ret Smd_profile_rules) {
+	var swig_r Smd_profile_rules
+	swig_r = (Smd_profile_rules)(SwigcptrSmd_profile_rules(C._wrap_new_smd_profile_rules_slot_raw_47f25d193dad246a()))
+	return swig_r
+}
+
+func Copy_smd_profile_rules_slot(arg1 Smd_profile_rules) (_swig_ret Smd_profile_rules) {
+	var swig_r Smd_profile_rules
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_profile_rules)(SwigcptrSmd_profile_rules(C._wrap_copy_smd_profile_rules_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+func Delete_smd_profile_rules_slot(arg1 Smd_profile_rules) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_delete_smd_profile_rules_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_profile_rules_slot_assign(arg1 Smd_profile_rules, arg2 Smd_profile_rules) {
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	C._wrap_smd_profile_rules_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+}
+
+func Smd_profile_rules_slot_value(arg1 Smd_profile_rules) (_swig_ret Smd_profile_rules) {
+	var swig_r Smd_profile_rules
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_profile_rules)(SwigcptrSmd_profile_rules(C._wrap_smd_profile_rules_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1245,32 +1324,32 @@ type Smd_step_file interface {
 
 func New_smd_step_file_slot() (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_step_file_slot(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_step_file_slot(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_step_file_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_step_file_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_step_file_slot_assign(arg1 Smd_step_file, arg2 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_step_file_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_step_file_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_step_file_slot_value(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1290,32 +1369,32 @@ type Smd_event_file interface {
 
 func New_smd_event_file_slot() (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_event_file_slot(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_event_file_slot(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_event_file_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_event_file_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_slot_assign(arg1 Smd_event_file, arg2 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_event_file_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_event_file_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_event_file_slot_value(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1335,32 +1414,32 @@ type Smd_store_report interface {
 
 func New_smd_store_report_slot() (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_store_report_slot(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_store_report_slot(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_store_report_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_store_report_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_store_report_slot_assign(arg1 Smd_store_report, arg2 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_store_report_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_store_report_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_store_report_slot_value(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1380,32 +1459,32 @@ type Smd_findings interface {
 
 func New_smd_findings_slot() (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_findings_slot(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_findings_slot(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_findings_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_findings_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_findings_slot_assign(arg1 Smd_findings, arg2 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_findings_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_findings_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_findings_slot_value(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1425,32 +1504,32 @@ type Smd_rule_results interface {
 
 func New_smd_rule_results_slot() (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_rule_results_slot(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_results_slot(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_results_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_results_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_slot_assign(arg1 Smd_rule_results, arg2 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_results_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_results_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_results_slot_value(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1470,32 +1549,32 @@ type Smd_diagnosis interface {
 
 func New_smd_diagnosis_slot() (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_diagnosis_slot(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_diagnosis_slot(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_diagnosis_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_diagnosis_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_diagnosis_slot_assign(arg1 Smd_diagnosis, arg2 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_diagnosis_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_diagnosis_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_diagnosis_slot_value(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1515,32 +1594,32 @@ type Smd_bucket interface {
 
 func New_smd_bucket_slot() (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_bucket_slot(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_bucket_slot(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_bucket_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_bucket_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_slot_assign(arg1 Smd_bucket, arg2 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_bucket_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_bucket_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_bucket_slot_value(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1560,32 +1639,32 @@ type Smd_scan interface {
 
 func New_smd_scan_slot() (_swig_ret Smd_scan) {
 	var swig_r Smd_scan
-	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_new_smd_scan_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_new_smd_scan_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_scan_slot(arg1 Smd_scan) (_swig_ret Smd_scan) {
 	var swig_r Smd_scan
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_copy_smd_scan_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_copy_smd_scan_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_scan_slot(arg1 Smd_scan) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_scan_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_scan_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_scan_slot_assign(arg1 Smd_scan, arg2 Smd_scan) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_scan_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_scan_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_scan_slot_value(arg1 Smd_scan) (_swig_ret Smd_scan) {
 	var swig_r Smd_scan
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_smd_scan_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_smd_scan_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1605,32 +1684,32 @@ type Smd_partitions interface {
 
 func New_smd_partitions_slot() (_swig_ret Smd_partitions) {
 	var swig_r Smd_partitions
-	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_new_smd_partitions_slot_raw_becc8d2cced9bc50()))
+	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_new_smd_partitions_slot_raw_47f25d193dad246a()))
 	return swig_r
 }
 
 func Copy_smd_partitions_slot(arg1 Smd_partitions) (_swig_ret Smd_partitions) {
 	var swig_r Smd_partitions
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_copy_smd_partitions_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_copy_smd_partitions_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_partitions_slot(arg1 Smd_partitions) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_partitions_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_partitions_slot_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_partitions_slot_assign(arg1 Smd_partitions, arg2 Smd_partitions) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_partitions_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_partitions_slot_assign_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_partitions_slot_value(arg1 Smd_partitions) (_swig_ret Smd_partitions) {
 	var swig_r Smd_partitions
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_smd_partitions_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_smd_partitions_slot_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1650,114 +1729,114 @@ type Smd_error interface {
 
 func New_int32_slot() (_swig_ret *int) {
 	var swig_r *int
-	swig_r = (*int)(C._wrap_new_int32_slot_raw_becc8d2cced9bc50())
+	swig_r = (*int)(C._wrap_new_int32_slot_raw_47f25d193dad246a())
 	return swig_r
 }
 
 func Copy_int32_slot(arg1 int) (_swig_ret *int) {
 	var swig_r *int
 	_swig_i_0 := arg1
-	swig_r = (*int)(C._wrap_copy_int32_slot_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0)))
+	swig_r = (*int)(C._wrap_copy_int32_slot_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int32_slot(arg1 *int) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int32_slot_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int32_slot_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0))
 }
 
 func Int32_slot_assign(arg1 *int, arg2 int) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int32_slot_assign_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
+	C._wrap_int32_slot_assign_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
 }
 
 func Int32_slot_value(arg1 *int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_int32_slot_value_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0)))
+	swig_r = (int)(C._wrap_int32_slot_value_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_slot() (_swig_ret *int64) {
 	var swig_r *int64
-	swig_r = (*int64)(C._wrap_new_int64_slot_raw_becc8d2cced9bc50())
+	swig_r = (*int64)(C._wrap_new_int64_slot_raw_47f25d193dad246a())
 	return swig_r
 }
 
 func Copy_int64_slot(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_becc8d2cced9bc50(C.swig_type_1(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_47f25d193dad246a(C.swig_type_1(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_slot(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_slot_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_slot_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_slot_assign(arg1 *int64, arg2 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int64_slot_assign_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
+	C._wrap_int64_slot_assign_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
 }
 
 func Int64_slot_value(arg1 *int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_int64_slot_value_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0)))
+	swig_r = (int64)(C._wrap_int64_slot_value_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_double_slot() (_swig_ret *float64) {
 	var swig_r *float64
-	swig_r = (*float64)(C._wrap_new_double_slot_raw_becc8d2cced9bc50())
+	swig_r = (*float64)(C._wrap_new_double_slot_raw_47f25d193dad246a())
 	return swig_r
 }
 
 func Copy_double_slot(arg1 float64) (_swig_ret *float64) {
 	var swig_r *float64
 	_swig_i_0 := arg1
-	swig_r = (*float64)(C._wrap_copy_double_slot_raw_becc8d2cced9bc50(C.double(_swig_i_0)))
+	swig_r = (*float64)(C._wrap_copy_double_slot_raw_47f25d193dad246a(C.double(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_double_slot(arg1 *float64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_double_slot_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_double_slot_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0))
 }
 
 func Double_slot_assign(arg1 *float64, arg2 float64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_double_slot_assign_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
+	C._wrap_double_slot_assign_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
 }
 
 func Double_slot_value(arg1 *float64) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := arg1
-	swig_r = (float64)(C._wrap_double_slot_value_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0)))
+	swig_r = (float64)(C._wrap_double_slot_value_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_array(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_new_int64_array_raw_becc8d2cced9bc50(C.swig_type_4(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_new_int64_array_raw_47f25d193dad246a(C.swig_type_4(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_array(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_array_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_array_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_array_getitem(arg1 *int64, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_int64_array_getitem_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
+	swig_r = (int64)(C._wrap_int64_array_getitem_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
 	return swig_r
 }
 
@@ -1765,26 +1844,26 @@ func Int64_array_setitem(arg1 *int64, arg2 int64, arg3 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	C._wrap_int64_array_setitem_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
+	C._wrap_int64_array_setitem_raw_47f25d193dad246a(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
 }
 
 func New_smd_collection_array(arg1 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := arg1
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_becc8d2cced9bc50(C.swig_type_9(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_47f25d193dad246a(C.swig_type_9(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_array(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_array_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_array_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_array_getitem(arg1 Smd_collection, arg2 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
 	return swig_r
 }
 
@@ -1792,13 +1871,13 @@ func Smd_collection_array_setitem(arg1 Smd_collection, arg2 int64, arg3 Smd_coll
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	C._wrap_smd_collection_array_setitem_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
+	C._wrap_smd_collection_array_setitem_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
 }
 
 func Smd_mode_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_mode_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_mode_name_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1808,7 +1887,7 @@ func Smd_mode_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_dtype_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_dtype_name_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1818,14 +1897,14 @@ func Smd_dtype_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_size(arg1 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_smd_dtype_size_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_dtype_size_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_text_data_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_text_data_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1835,19 +1914,19 @@ func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 func Smd_text_size(arg1 Smd_text) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_text_size_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_text_size_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_free(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_text_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_text_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_new(arg1 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1855,7 +1934,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1865,7 +1944,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 func Smd_strings_count(arg1 Smd_strings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_strings_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_strings_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1873,7 +1952,7 @@ func Smd_strings_get(arg1 Smd_strings, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_strings_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
+	swig_r_p := C._wrap_smd_strings_get_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1884,19 +1963,19 @@ func Smd_strings_size(arg1 Smd_strings, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_strings_size_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_strings_size_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_strings_free(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_strings_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_strings_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_count(arg1 Smd_integers) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_integers_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_integers_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1904,13 +1983,13 @@ func Smd_integers_get(arg1 Smd_integers, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_integers_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_integers_get_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_integers_free(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_integers_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_integers_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_VERSION_MAJOR int = 1
@@ -1918,13 +1997,13 @@ const SMD_VERSION_MINOR int = 0
 const SMD_VERSION_PATCH int = 0
 func Smd_abi_level() (_swig_ret uint) {
 	var swig_r uint
-	swig_r = (uint)(C._wrap_smd_abi_level_raw_becc8d2cced9bc50())
+	swig_r = (uint)(C._wrap_smd_abi_level_raw_47f25d193dad246a())
 	return swig_r
 }
 
 func Smd_version_string() (_swig_ret string) {
 	var swig_r string
-	swig_r_p := C._wrap_smd_version_string_raw_becc8d2cced9bc50()
+	swig_r_p := C._wrap_smd_version_string_raw_47f25d193dad246a()
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1934,14 +2013,14 @@ func Smd_version_string() (_swig_ret string) {
 func Smd_require_abi(arg1 uint) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_has_feature(arg1 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_smd_has_feature_raw_becc8d2cced9bc50(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
+	swig_r = (int)(C._wrap_smd_has_feature_raw_47f25d193dad246a(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1951,14 +2030,14 @@ func Smd_has_feature(arg1 string) (_swig_ret int) {
 func Smd_error_code(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_code_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_code_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_error_message(arg1 Smd_error) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_error_message_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_error_message_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1969,7 +2048,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_error_detail_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
+	swig_r_p := C._wrap_smd_error_detail_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
@@ -1982,7 +2061,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 func Smd_code_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_code_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_code_name_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1992,7 +2071,7 @@ func Smd_code_name(arg1 int) (_swig_ret string) {
 func Smd_error_is_retryable(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2000,7 +2079,7 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2009,48 +2088,48 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_error_free(arg1 Smd_error) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_error_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_error_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_MAX_RANK int = 32
 func Smd_value_dtype(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_dtype_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_dtype_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_ndim(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_ndim_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_ndim_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_nbytes(arg1 Smd_value) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_retain(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_value_free(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_value_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_value_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_strings(arg1 Smd_value, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2060,7 +2139,7 @@ func Smd_value_reduce(arg1 Smd_value, arg2 string, arg3 int, arg4 Smd_value) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2071,14 +2150,14 @@ func Smd_value_to_double(arg1 Smd_value, arg2 *float64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_save_config_new(arg1 Smd_save_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2091,7 +2170,7 @@ func Smd_save_config_set(arg1 Smd_save_config, arg2 int, arg3 int64, arg4 int64,
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
 	return swig_r
 }
 
@@ -2099,7 +2178,7 @@ func Smd_save_config_is_set(arg1 Smd_save_config, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -2111,7 +2190,7 @@ func Smd_save_config_get(arg1 Smd_save_config, arg2 int, arg3 *int64, arg4 *int6
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2120,7 +2199,7 @@ func Smd_save_config_saves(arg1 Smd_save_config, arg2 int64, arg3 int) (_swig_re
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int)(C._wrap_smd_save_config_saves_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
+	swig_r = (int)(C._wrap_smd_save_config_saves_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
 	return swig_r
 }
 
@@ -2128,7 +2207,7 @@ func Smd_save_config_merge(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2136,7 +2215,7 @@ func Smd_save_config_equal(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_save_config_equal_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_equal_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -2144,7 +2223,7 @@ func Smd_save_config_to_json(arg1 Smd_save_config, arg2 Smd_text) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2152,7 +2231,7 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_becc8d2cced9bc50(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_47f25d193dad246a(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2161,13 +2240,13 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 
 func Smd_save_config_free(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_save_config_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_save_config_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_new(arg1 Smd_reduction_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2175,7 +2254,7 @@ func Smd_reduction_config_add(arg1 Smd_reduction_config, arg2 string) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2186,7 +2265,7 @@ func Smd_reduction_config_set_raw(arg1 Smd_reduction_config, arg2 int) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
@@ -2194,21 +2273,21 @@ func Smd_reduction_config_set_shape(arg1 Smd_reduction_config, arg2 int) (_swig_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_reduction_config_raw(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_reduction_config_shape(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2216,7 +2295,7 @@ func Smd_reduction_config_reductions(arg1 Smd_reduction_config, arg2 Smd_strings
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2224,7 +2303,7 @@ func Smd_reduction_config_equal(arg1 Smd_reduction_config, arg2 Smd_reduction_co
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -2232,7 +2311,7 @@ func Smd_reduction_config_to_json(arg1 Smd_reduction_config, arg2 Smd_text) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2240,7 +2319,7 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_becc8d2cced9bc50(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_47f25d193dad246a(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2249,14 +2328,14 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 
 func Smd_reduction_config_free(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_reduction_config_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_reduction_config_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_becc8d2cced9bc50(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_47f25d193dad246a(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2266,7 +2345,7 @@ func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) 
 func Smd_collection_name(arg1 Smd_collection) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_collection_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_collection_name_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2277,7 +2356,7 @@ func Smd_collection_include_regex(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2288,7 +2367,7 @@ func Smd_collection_add_tensor(arg1 Smd_collection, arg2 string) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2299,7 +2378,7 @@ func Smd_collection_remove_tensor(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2310,7 +2389,7 @@ func Smd_collection_has(arg1 Smd_collection, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_collection_has_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_collection_has_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2321,7 +2400,7 @@ func Smd_collection_set_save_config(arg1 Smd_collection, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2329,7 +2408,7 @@ func Smd_collection_set_reduction_config(arg1 Smd_collection, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2337,14 +2416,14 @@ func Smd_collection_set_save_histogram(arg1 Smd_collection, arg2 int) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_collection_save_histogram(arg1 Smd_collection) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2352,7 +2431,7 @@ func Smd_collection_regexes(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2360,7 +2439,7 @@ func Smd_collection_tensors(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2368,7 +2447,7 @@ func Smd_collection_save_config(arg1 Smd_collection, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2376,7 +2455,7 @@ func Smd_collection_reduction_config(arg1 Smd_collection, arg2 Smd_reduction_con
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2384,7 +2463,7 @@ func Smd_collection_to_json(arg1 Smd_collection, arg2 Smd_text) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2392,7 +2471,7 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_becc8d2cced9bc50(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_47f25d193dad246a(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2401,13 +2480,13 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 
 func Smd_collection_free(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_collection_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_collection_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_new(arg1 Smd_hook_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2416,7 +2495,7 @@ func Smd_hook_options_set(arg1 Smd_hook_options, arg2 string, arg3 string) (_swi
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2430,7 +2509,7 @@ func Smd_hook_options_load(arg1 Smd_hook_options, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2442,7 +2521,7 @@ func Smd_hook_options_get(arg1 Smd_hook_options, arg2 string, arg3 Smd_text) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2453,7 +2532,7 @@ func Smd_hook_options_regexes(arg1 Smd_hook_options, arg2 Smd_strings) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2461,7 +2540,7 @@ func Smd_hook_options_collections(arg1 Smd_hook_options, arg2 Smd_strings) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2470,7 +2549,7 @@ func Smd_hook_options_collection(arg1 Smd_hook_options, arg2 string, arg3 Smd_co
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2481,7 +2560,7 @@ func Smd_hook_options_save_config(arg1 Smd_hook_options, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2489,7 +2568,7 @@ func Smd_hook_options_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2497,7 +2576,7 @@ func Smd_hook_options_include_regex(arg1 Smd_hook_options, arg2 string) (_swig_r
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2508,7 +2587,7 @@ func Smd_hook_options_set_save_config(arg1 Smd_hook_options, arg2 Smd_save_confi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2516,7 +2595,7 @@ func Smd_hook_options_set_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduc
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2524,19 +2603,19 @@ func Smd_hook_options_add_collection(arg1 Smd_hook_options, arg2 Smd_collection)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_options_free(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_options_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_options_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_action_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_action_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_action_name_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2546,7 +2625,7 @@ func Smd_action_name(arg1 int) (_swig_ret string) {
 func Smd_level_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_level_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_level_name_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2556,7 +2635,7 @@ func Smd_level_name(arg1 int) (_swig_ret string) {
 func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_rule_status_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_rule_status_name_raw_47f25d193dad246a(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2566,7 +2645,7 @@ func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 func Smd_findings_count(arg1 Smd_findings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_findings_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_findings_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2574,19 +2653,19 @@ func Smd_findings_get(arg1 Smd_findings, arg2 int64) (_swig_ret Struct_SS_smd_fi
 	var swig_r Struct_SS_smd_finding
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_60(_swig_i_1))))
+	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_60(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_findings_free(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_findings_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_findings_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_count(arg1 Smd_rule_results) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2594,25 +2673,25 @@ func Smd_rule_results_get(arg1 Smd_rule_results, arg2 int64) (_swig_ret Struct_S
 	var swig_r Struct_SS_smd_rule_result
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_62(_swig_i_1))))
+	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_62(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_results_free(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_results_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_results_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_builtin_rule_count() (_swig_ret int64) {
 	var swig_r int64
-	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_becc8d2cced9bc50())
+	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_47f25d193dad246a())
 	return swig_r
 }
 
 func Smd_builtin_rule(arg1 int64) (_swig_ret Struct_SS_smd_rule_info) {
 	var swig_r Struct_SS_smd_rule_info
 	_swig_i_0 := arg1
-	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_becc8d2cced9bc50(C.swig_type_64(_swig_i_0))))
+	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_47f25d193dad246a(C.swig_type_64(_swig_i_0))))
 	return swig_r
 }
 
@@ -2620,7 +2699,7 @@ func Smd_rule_set_new(arg1 string, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_becc8d2cced9bc50(*(*C.swig_type_65)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_47f25d193dad246a(*(*C.swig_type_65)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2633,7 +2712,7 @@ func Smd_rule_set_add(arg1 Smd_rule_set, arg2 string, arg3 string, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_67)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_67)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2647,7 +2726,7 @@ func Smd_rule_set_set_save_config(arg1 Smd_rule_set, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2659,7 +2738,7 @@ func Smd_rule_set_evaluate(arg1 Smd_rule_set, arg2 Smd_trial, arg3 int64, arg4 i
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_68(_swig_i_2), C.swig_type_69(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_68(_swig_i_2), C.swig_type_69(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2667,34 +2746,174 @@ func Smd_rule_set_results(arg1 Smd_rule_set, arg2 Smd_rule_results) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_set_reset(arg1 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_rule_set_free(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_set_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_set_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_profile_rule_count() (_swig_ret int64) {
+	var swig_r int64
+	swig_r = (int64)(C._wrap_smd_profile_rule_count_raw_47f25d193dad246a())
+	return swig_r
+}
+
+func Smd_profile_rule(arg1 int64) (_swig_ret Struct_SS_smd_rule_info) {
+	var swig_r Struct_SS_smd_rule_info
+	_swig_i_0 := arg1
+	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_profile_rule_raw_47f25d193dad246a(C.swig_type_71(_swig_i_0))))
+	return swig_r
+}
+
+func Smd_profile_rule_advice(arg1 string) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_smd_profile_rule_advice_raw_47f25d193dad246a(*(*C.swig_type_73)(unsafe.Pointer(&_swig_i_0)))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg1
+	}
+	var swig_r_1 string
+ swig_r_1 = swigCopyString(swig_r) 
+	return swig_r_1
+}
+
+func Smd_profile_rules_new(arg1 string, arg2 string, arg3 Smd_profile_rules) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_new_raw_47f25d193dad246a(*(*C.swig_type_74)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg1
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_profile_rules_set(arg1 Smd_profile_rules, arg2 string, arg3 string) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_set_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_76)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_2)))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg3
+	}
+	return swig_r
+}
+
+func Smd_profile_rules_evaluate(arg1 Smd_profile_rules) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_evaluate_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+func Smd_profile_rules_scan(arg1 Smd_profile_rules, arg2 int64, arg3 int64, arg4 Smd_strings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := getSwigcptr(arg4)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_scan_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_78(_swig_i_1), C.swig_type_79(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	return swig_r
+}
+
+func Smd_profile_rules_findings(arg1 Smd_profile_rules, arg2 Smd_findings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_findings_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_profile_rules_results(arg1 Smd_profile_rules, arg2 Smd_rule_results) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_results_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_profile_rules_report(arg1 Smd_profile_rules, arg2 string, arg3 Smd_text) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_report_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_profile_phase_count(arg1 Smd_profile_rules) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (int64)(C._wrap_smd_profile_phase_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func Smd_profile_phase_get(arg1 Smd_profile_rules, arg2 int64) (_swig_ret Struct_SS_smd_profile_phase) {
+	var swig_r Struct_SS_smd_profile_phase
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Struct_SS_smd_profile_phase)(SwigcptrStruct_SS_smd_profile_phase(C._wrap_smd_profile_phase_get_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_82(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_profile_rules_charts(arg1 Smd_profile_rules, arg2 Smd_text) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_charts_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_profile_rules_write_timeline(arg1 Smd_profile_rules, arg2 string) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_write_timeline_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_83)(unsafe.Pointer(&_swig_i_1)))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_profile_rules_free(arg1 Smd_profile_rules) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_smd_profile_rules_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_diagnose(arg1 Smd_rule_set, arg2 Smd_diagnosis) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_count(arg1 Smd_diagnosis) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2702,20 +2921,20 @@ func Smd_diagnosis_get(arg1 Smd_diagnosis, arg2 int64) (_swig_ret Struct_SS_smd_
 	var swig_r Struct_SS_smd_cause
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1))))
+	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_85(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_free(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_diagnosis_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_diagnosis_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_new(arg1 Smd_hook_options, arg2 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2723,34 +2942,34 @@ func Smd_hook_flush(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_close(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_free(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_set_mode(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_mode(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_mode_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_mode_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2758,21 +2977,21 @@ func Smd_hook_begin_step(arg1 Smd_hook, arg2 *int64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_end_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_discard_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2780,7 +2999,7 @@ func Smd_hook_add_to_step(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2788,7 +3007,7 @@ func Smd_hook_last_step(arg1 Smd_hook, arg2 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -2796,7 +3015,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_hook_wants_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_73)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_hook_wants_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_87)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2806,7 +3025,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 func Smd_hook_saves_step(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2815,7 +3034,7 @@ func Smd_hook_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection) (_swig
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_88)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2827,7 +3046,7 @@ func Smd_hook_ensure_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_89)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2838,7 +3057,7 @@ func Smd_hook_add_collection(arg1 Smd_hook, arg2 Smd_collection) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2846,21 +3065,21 @@ func Smd_hook_collections(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_export_collections(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_is_recording(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2868,7 +3087,7 @@ func Smd_hook_count(arg1 Smd_hook, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_hook_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2879,14 +3098,14 @@ func Smd_hook_attach(arg1 Smd_hook, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_action(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_action_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_action_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2894,7 +3113,7 @@ func Smd_hook_take_findings(arg1 Smd_hook, arg2 Smd_findings) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2903,7 +3122,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_78)(unsafe.Pointer(&_swig_i_1)), C.swig_type_79(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_92)(unsafe.Pointer(&_swig_i_1)), C.swig_type_93(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2913,7 +3132,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 func Smd_trial_options_new(arg1 Smd_trial_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2922,7 +3141,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_81)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_95)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2934,7 +3153,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 
 func Smd_trial_options_free(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_options_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_options_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_ret Smd_error) {
@@ -2942,7 +3161,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_becc8d2cced9bc50(*(*C.swig_type_82)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_47f25d193dad246a(*(*C.swig_type_96)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2952,7 +3171,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 func Smd_trial_load(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2961,7 +3180,7 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_becc8d2cced9bc50(*(*C.swig_type_83)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_47f25d193dad246a(*(*C.swig_type_97)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2970,18 +3189,18 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 
 func Smd_trial_cancel(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_cancel_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_cancel_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_free(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_path_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_path_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2991,7 +3210,7 @@ func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_name_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3001,7 +3220,7 @@ func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_refresh(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -3009,21 +3228,21 @@ func Smd_trial_set_auto_refresh(arg1 Smd_trial, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_trial_has_ended(arg1 Smd_trial) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_trial_last_complete_step(arg1 Smd_trial) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3033,7 +3252,7 @@ func Smd_trial_steps(arg1 Smd_trial, arg2 int, arg3 int, arg4 Smd_integers) (_sw
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3041,7 +3260,7 @@ func Smd_trial_modes(arg1 Smd_trial, arg2 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3051,7 +3270,7 @@ func Smd_trial_mode_step(arg1 Smd_trial, arg2 int64, arg3 *int64, arg4 *int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3061,7 +3280,7 @@ func Smd_trial_global_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_102(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3071,7 +3290,7 @@ func Smd_trial_step_state(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int) (_swi
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_89(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3081,7 +3300,7 @@ func Smd_trial_wait_for_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_90(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_104(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
 	return swig_r
 }
 
@@ -3089,7 +3308,7 @@ func Smd_trial_workers(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3097,7 +3316,7 @@ func Smd_trial_collections(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_erro
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3106,7 +3325,7 @@ func Smd_trial_collection(arg1 Smd_trial, arg2 string, arg3 Smd_collection) (_sw
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_105)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3121,7 +3340,7 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	_swig_i_3 := getSwigcptr(arg4)
 	_swig_i_4 := getSwigcptr(arg5)
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_92(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -3131,7 +3350,7 @@ func Smd_trial_recorded_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_str
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_93(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_107(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3140,7 +3359,7 @@ func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_108)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3154,7 +3373,7 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_95(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_109(_swig_i_3), C.swig_intgo(_swig_i_4))))
 	return swig_r
 }
 
@@ -3162,7 +3381,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_96)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_110)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3172,7 +3391,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 func Smd_tensor_name(arg1 Smd_tensor) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_tensor_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_tensor_name_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3183,7 +3402,7 @@ func Smd_tensor_original_name(arg1 Smd_tensor, arg2 Smd_text) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3193,7 +3412,7 @@ func Smd_tensor_steps(arg1 Smd_tensor, arg2 int, arg3 int, arg4 Smd_integers) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3204,7 +3423,7 @@ func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 int64, ar
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_98(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_99(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_112(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_113(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -3214,7 +3433,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_114(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3225,7 +3444,7 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_102)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_115(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3239,7 +3458,7 @@ func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_104)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_117(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_118)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3255,7 +3474,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_120)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_121)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3272,7 +3491,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_109)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_123)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3281,7 +3500,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 
 func Smd_tensor_free(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_tensor_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_tensor_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 string, arg6 Smd_values) (_swig_ret Smd_error) {
@@ -3292,7 +3511,7 @@ func Smd_tensor_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 s
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_values_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_type_111(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_112)(unsafe.Pointer(&_swig_i_4)), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_values_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_type_125(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_4)), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg5
 	}
@@ -3309,7 +3528,7 @@ func Smd_tensor_reduction_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 i
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
 	_swig_i_7 := getSwigcptr(arg8)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_values_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_113(_swig_i_1), C.swig_type_114(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_115)(unsafe.Pointer(&_swig_i_4)), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_5)), C.swig_intgo(_swig_i_6), C.uintptr_t(_swig_i_7))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_values_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_127(_swig_i_1), C.swig_type_128(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_129)(unsafe.Pointer(&_swig_i_4)), *(*C.swig_type_130)(unsafe.Pointer(&_swig_i_5)), C.swig_intgo(_swig_i_6), C.uintptr_t(_swig_i_7))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg5
 	}
@@ -3322,7 +3541,7 @@ func Smd_tensor_reduction_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 i
 func Smd_values_count(arg1 Smd_values) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_values_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_values_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3330,7 +3549,7 @@ func Smd_values_step(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_values_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_values_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_133(_swig_i_1)))
 	return swig_r
 }
 
@@ -3339,7 +3558,7 @@ func Smd_values_get(arg1 Smd_values, arg2 int64, arg3 Smd_value) (_swig_ret Smd_
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_values_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_120(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_values_get_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_134(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	return swig_r
 }
 
@@ -3347,13 +3566,13 @@ func Smd_values_run(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_values_run_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_values_run_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_136(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_values_free(arg1 Smd_values) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_values_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_values_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integers) (_swig_ret Smd_error) {
@@ -3362,7 +3581,7 @@ func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integ
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_123(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_137(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3372,7 +3591,7 @@ func Smd_tensor_full_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_value
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_138(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3384,7 +3603,7 @@ func Smd_tensor_full_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 strin
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_125(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_139(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_140)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3396,7 +3615,7 @@ func Smd_hook_set_metadata(arg1 Smd_hook, arg2 string, arg3 string) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_metadata_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_127)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_128)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_metadata_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_141)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_142)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3409,7 +3628,7 @@ func Smd_hook_set_metadata(arg1 Smd_hook, arg2 string, arg3 string) (_swig_ret S
 func Smd_hook_describe_run(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_describe_run_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_describe_run_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -3418,7 +3637,7 @@ func Smd_trial_metadata(arg1 Smd_trial, arg2 string, arg3 Smd_strings) (_swig_re
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_metadata_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_129)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_metadata_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_143)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3429,7 +3648,7 @@ func Smd_scan_new(arg1 string, arg2 Smd_scan) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_new_raw_becc8d2cced9bc50(*(*C.swig_type_130)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_new_raw_47f25d193dad246a(*(*C.swig_type_144)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3441,7 +3660,7 @@ func Smd_scan_add(arg1 Smd_scan, arg2 string, arg3 string) (_swig_ret Smd_error)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_add_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_131)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_132)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_add_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_145)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_146)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3455,25 +3674,25 @@ func Smd_scan_partitions(arg1 Smd_scan, arg2 Smd_partitions) (_swig_ret Smd_erro
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_partitions_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_partitions_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_partitions_count(arg1 Smd_partitions) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_partitions_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_partitions_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_partitions_free(arg1 Smd_partitions) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_partitions_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_partitions_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_scan_free(arg1 Smd_scan) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_scan_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_scan_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file) (_swig_ret Smd_error) {
@@ -3482,7 +3701,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_becc8d2cced9bc50(*(*C.swig_type_134)(unsafe.Pointer(&_swig_i_0)), C.swig_type_135(_swig_i_1), *(*C.swig_type_136)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_47f25d193dad246a(*(*C.swig_type_148)(unsafe.Pointer(&_swig_i_0)), C.swig_type_149(_swig_i_1), *(*C.swig_type_150)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3501,7 +3720,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_137)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_138(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_139)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_151)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_152(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_153)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3514,7 +3733,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_step_file_path_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_step_file_path_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3524,20 +3743,20 @@ func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 func Smd_step_file_close(arg1 Smd_step_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_step_file_free(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_step_file_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_step_file_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_becc8d2cced9bc50(*(*C.swig_type_141)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_47f25d193dad246a(*(*C.swig_type_155)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3548,14 +3767,14 @@ func Smd_event_file_next(arg1 Smd_event_file, arg2 *int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_event_file_tensor_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_event_file_tensor_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3565,28 +3784,28 @@ func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 func Smd_event_file_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode(arg1 Smd_event_file) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_event_file_mode_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_event_file_mode_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_timestamp(arg1 Smd_event_file) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3594,13 +3813,13 @@ func Smd_event_file_value(arg1 Smd_event_file, arg2 Smd_value) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_free(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_event_file_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_event_file_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) (_swig_ret Smd_error) {
@@ -3609,7 +3828,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_145(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_159(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3618,7 +3837,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_becc8d2cced9bc50(*(*C.swig_type_146)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_47f25d193dad246a(*(*C.swig_type_160)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3628,7 +3847,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 func Smd_store_report_count(arg1 Smd_store_report) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_store_report_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_store_report_count_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3636,7 +3855,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_149(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_163(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3647,7 +3866,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_150(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_164(_swig_i_1)))
 	return swig_r
 }
 
@@ -3655,7 +3874,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_152(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), C.swig_type_166(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3664,7 +3883,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 
 func Smd_store_report_free(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_store_report_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_store_report_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig_ret Smd_error) {
@@ -3672,7 +3891,7 @@ func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_becc8d2cced9bc50(*(*C.swig_type_153)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_47f25d193dad246a(*(*C.swig_type_167)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3686,7 +3905,7 @@ func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_154)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_155)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_156)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_168)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_169)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_170)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3706,7 +3925,7 @@ func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_157)(unsafe.Pointer(&_swig_i_1)), C.swig_type_158(_swig_i_2), C.swig_type_159(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_171)(unsafe.Pointer(&_swig_i_1)), C.swig_type_172(_swig_i_2), C.swig_type_173(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3719,7 +3938,7 @@ func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_160)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_161(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_174)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_175(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3730,7 +3949,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_162)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0), *(*C.swig_type_176)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3739,7 +3958,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_bucket_free(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_bucket_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_bucket_free_raw_47f25d193dad246a(C.uintptr_t(_swig_i_0))
 }
 
 
@@ -3772,6 +3991,14 @@ type Struct_SS_smd_finding interface {
 	Swigcptr() uintptr;
 }
 func (p SwigcptrStruct_SS_smd_finding) Swigcptr() uintptr {
+	return uintptr(p)
+}
+
+type SwigcptrStruct_SS_smd_profile_phase uintptr
+type Struct_SS_smd_profile_phase interface {
+	Swigcptr() uintptr;
+}
+func (p SwigcptrStruct_SS_smd_profile_phase) Swigcptr() uintptr {
 	return uintptr(p)
 }
 

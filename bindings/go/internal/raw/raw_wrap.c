@@ -579,6 +579,29 @@ static smd_rule_set * smd_rule_set_slot_value(smd_rule_set * *obj) {
 }
 
 
+static smd_profile_rules * *new_smd_profile_rules_slot(void) { 
+  return (smd_profile_rules * *) calloc(1,sizeof(smd_profile_rules *)); 
+}
+
+static smd_profile_rules * *copy_smd_profile_rules_slot(smd_profile_rules * value) { 
+  smd_profile_rules * *obj = (smd_profile_rules * *) calloc(1,sizeof(smd_profile_rules *));
+  *obj = value;
+  return obj; 
+}
+
+static void delete_smd_profile_rules_slot(smd_profile_rules * *obj) { 
+  free(obj); 
+}
+
+static void smd_profile_rules_slot_assign(smd_profile_rules * *obj, smd_profile_rules * value) {
+  *obj = value;
+}
+
+static smd_profile_rules * smd_profile_rules_slot_value(smd_profile_rules * *obj) {
+  return *obj;
+}
+
+
 static smd_step_file * *new_smd_step_file_slot(void) { 
   return (smd_step_file * *) calloc(1,sizeof(smd_step_file *)); 
 }
@@ -923,7 +946,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_becc8d2cced9bc50(void *_swig_go_0) {
+void _wrap_Swig_free_raw_47f25d193dad246a(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -933,7 +956,7 @@ void _wrap_Swig_free_raw_becc8d2cced9bc50(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_47f25d193dad246a(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -946,7 +969,7 @@ void *_wrap_Swig_malloc_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_becc8d2cced9bc50() {
+struct smd_text **_wrap_new_smd_text_slot_raw_47f25d193dad246a() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -957,7 +980,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_47f25d193dad246a(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -970,7 +993,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_47f25d193dad246a(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -980,7 +1003,7 @@ void _wrap_delete_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_becc8d2cced9bc50(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_47f25d193dad246a(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -992,7 +1015,7 @@ void _wrap_smd_text_slot_assign_raw_becc8d2cced9bc50(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_becc8d2cced9bc50(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_47f25d193dad246a(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -1005,7 +1028,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_becc8d2cced9bc50(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_becc8d2cced9bc50() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_47f25d193dad246a() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -1016,7 +1039,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_47f25d193dad246a(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -1029,7 +1052,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_becc8d2cced9bc50(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_47f25d193dad246a(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -1039,7 +1062,7 @@ void _wrap_delete_smd_strings_slot_raw_becc8d2cced9bc50(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_47f25d193dad246a(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -1051,7 +1074,7 @@ void _wrap_smd_strings_slot_assign_raw_becc8d2cced9bc50(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_47f25d193dad246a(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -1064,7 +1087,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_integers **_wrap_new_smd_integers_slot_raw_becc8d2cced9bc50() {
+struct smd_integers **_wrap_new_smd_integers_slot_raw_47f25d193dad246a() {
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
   
@@ -1075,7 +1098,7 @@ struct smd_integers **_wrap_new_smd_integers_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_integers **_wrap_copy_smd_integers_slot_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0) {
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_47f25d193dad246a(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
@@ -1088,7 +1111,7 @@ struct smd_integers **_wrap_copy_smd_integers_slot_raw_becc8d2cced9bc50(struct s
 }
 
 
-void _wrap_delete_smd_integers_slot_raw_becc8d2cced9bc50(struct smd_integers **_swig_go_0) {
+void _wrap_delete_smd_integers_slot_raw_47f25d193dad246a(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   
   arg1 = *(smd_integers ***)&_swig_go_0; 
@@ -1098,7 +1121,7 @@ void _wrap_delete_smd_integers_slot_raw_becc8d2cced9bc50(struct smd_integers **_
 }
 
 
-void _wrap_smd_integers_slot_assign_raw_becc8d2cced9bc50(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+void _wrap_smd_integers_slot_assign_raw_47f25d193dad246a(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
   smd_integers **arg1 = 0 ;
   smd_integers *arg2 = 0 ;
   
@@ -1110,7 +1133,7 @@ void _wrap_smd_integers_slot_assign_raw_becc8d2cced9bc50(struct smd_integers **_
 }
 
 
-struct smd_integers *_wrap_smd_integers_slot_value_raw_becc8d2cced9bc50(struct smd_integers **_swig_go_0) {
+struct smd_integers *_wrap_smd_integers_slot_value_raw_47f25d193dad246a(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   smd_integers *result = 0 ;
   struct smd_integers *_swig_go_result;
@@ -1123,7 +1146,7 @@ struct smd_integers *_wrap_smd_integers_slot_value_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_becc8d2cced9bc50() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_47f25d193dad246a() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1134,7 +1157,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_47f25d193dad246a(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1147,7 +1170,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_becc8d2cced9bc50(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_47f25d193dad246a(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1157,7 +1180,7 @@ void _wrap_delete_smd_save_config_slot_raw_becc8d2cced9bc50(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_47f25d193dad246a(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1169,7 +1192,7 @@ void _wrap_smd_save_config_slot_assign_raw_becc8d2cced9bc50(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_47f25d193dad246a(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1182,7 +1205,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_becc8d2cced9bc50(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_becc8d2cced9bc50() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_47f25d193dad246a() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1193,7 +1216,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_becc8d2cce
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1206,7 +1229,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_becc8d2cc
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_47f25d193dad246a(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1216,7 +1239,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_becc8d2cced9bc50(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_47f25d193dad246a(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1228,7 +1251,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_becc8d2cced9bc50(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_47f25d193dad246a(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1241,7 +1264,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_becc8d2cc
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_becc8d2cced9bc50() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_47f25d193dad246a() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1252,7 +1275,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_47f25d193dad246a(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1265,7 +1288,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_becc8d2cced9bc50(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_47f25d193dad246a(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1275,7 +1298,7 @@ void _wrap_delete_smd_collection_slot_raw_becc8d2cced9bc50(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_47f25d193dad246a(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1287,7 +1310,7 @@ void _wrap_smd_collection_slot_assign_raw_becc8d2cced9bc50(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_47f25d193dad246a(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1300,7 +1323,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_becc8d2cced9bc50(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_becc8d2cced9bc50() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_47f25d193dad246a() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1311,7 +1334,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_becc8d2cced9bc50()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1324,7 +1347,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_becc8d2cced9bc50(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_47f25d193dad246a(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1334,7 +1357,7 @@ void _wrap_delete_smd_hook_options_slot_raw_becc8d2cced9bc50(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_47f25d193dad246a(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1346,7 +1369,7 @@ void _wrap_smd_hook_options_slot_assign_raw_becc8d2cced9bc50(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_47f25d193dad246a(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1359,7 +1382,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_becc8d2cced9bc50(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_becc8d2cced9bc50() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_47f25d193dad246a() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1370,7 +1393,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1383,7 +1406,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_47f25d193dad246a(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1393,7 +1416,7 @@ void _wrap_delete_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_47f25d193dad246a(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1405,7 +1428,7 @@ void _wrap_smd_hook_slot_assign_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_47f25d193dad246a(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1418,7 +1441,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_becc8d2cced9bc50(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_becc8d2cced9bc50() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_47f25d193dad246a() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1429,7 +1452,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_becc8d2cced9bc50
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_becc8d2cced9bc50(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_47f25d193dad246a(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1442,7 +1465,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_becc8d2cced9bc5
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_47f25d193dad246a(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1452,7 +1475,7 @@ void _wrap_delete_smd_trial_options_slot_raw_becc8d2cced9bc50(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_47f25d193dad246a(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1464,7 +1487,7 @@ void _wrap_smd_trial_options_slot_assign_raw_becc8d2cced9bc50(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_47f25d193dad246a(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1477,7 +1500,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_becc8d2cced9bc5
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_becc8d2cced9bc50() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_47f25d193dad246a() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1488,7 +1511,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_47f25d193dad246a(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1501,7 +1524,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_47f25d193dad246a(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1511,7 +1534,7 @@ void _wrap_delete_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_becc8d2cced9bc50(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_47f25d193dad246a(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1523,7 +1546,7 @@ void _wrap_smd_trial_slot_assign_raw_becc8d2cced9bc50(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_becc8d2cced9bc50(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_47f25d193dad246a(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1536,7 +1559,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_becc8d2cced9bc50() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_47f25d193dad246a() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1547,7 +1570,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1560,7 +1583,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_47f25d193dad246a(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1570,7 +1593,7 @@ void _wrap_delete_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_becc8d2cced9bc50(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_47f25d193dad246a(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1582,7 +1605,7 @@ void _wrap_smd_tensor_slot_assign_raw_becc8d2cced9bc50(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_becc8d2cced9bc50(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_47f25d193dad246a(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1595,7 +1618,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_becc8d2cced9bc50(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_becc8d2cced9bc50() {
+struct smd_value **_wrap_new_smd_value_slot_raw_47f25d193dad246a() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1606,7 +1629,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_47f25d193dad246a(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1619,7 +1642,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_becc8d2cced9bc50(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_becc8d2cced9bc50(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_47f25d193dad246a(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1629,7 +1652,7 @@ void _wrap_delete_smd_value_slot_raw_becc8d2cced9bc50(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_becc8d2cced9bc50(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_47f25d193dad246a(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1641,7 +1664,7 @@ void _wrap_smd_value_slot_assign_raw_becc8d2cced9bc50(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_becc8d2cced9bc50(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_47f25d193dad246a(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1654,7 +1677,7 @@ struct smd_value *_wrap_smd_value_slot_value_raw_becc8d2cced9bc50(struct smd_val
 }
 
 
-struct smd_values **_wrap_new_smd_values_slot_raw_becc8d2cced9bc50() {
+struct smd_values **_wrap_new_smd_values_slot_raw_47f25d193dad246a() {
   smd_values **result = 0 ;
   struct smd_values **_swig_go_result;
   
@@ -1665,7 +1688,7 @@ struct smd_values **_wrap_new_smd_values_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_values **_wrap_copy_smd_values_slot_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
+struct smd_values **_wrap_copy_smd_values_slot_raw_47f25d193dad246a(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   smd_values **result = 0 ;
   struct smd_values **_swig_go_result;
@@ -1678,7 +1701,7 @@ struct smd_values **_wrap_copy_smd_values_slot_raw_becc8d2cced9bc50(struct smd_v
 }
 
 
-void _wrap_delete_smd_values_slot_raw_becc8d2cced9bc50(struct smd_values **_swig_go_0) {
+void _wrap_delete_smd_values_slot_raw_47f25d193dad246a(struct smd_values **_swig_go_0) {
   smd_values **arg1 = 0 ;
   
   arg1 = *(smd_values ***)&_swig_go_0; 
@@ -1688,7 +1711,7 @@ void _wrap_delete_smd_values_slot_raw_becc8d2cced9bc50(struct smd_values **_swig
 }
 
 
-void _wrap_smd_values_slot_assign_raw_becc8d2cced9bc50(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
+void _wrap_smd_values_slot_assign_raw_47f25d193dad246a(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
   smd_values **arg1 = 0 ;
   smd_values *arg2 = 0 ;
   
@@ -1700,7 +1723,7 @@ void _wrap_smd_values_slot_assign_raw_becc8d2cced9bc50(struct smd_values **_swig
 }
 
 
-struct smd_values *_wrap_smd_values_slot_value_raw_becc8d2cced9bc50(struct smd_values **_swig_go_0) {
+struct smd_values *_wrap_smd_values_slot_value_raw_47f25d193dad246a(struct smd_values **_swig_go_0) {
   smd_values **arg1 = 0 ;
   smd_values *result = 0 ;
   struct smd_values *_swig_go_result;
@@ -1713,7 +1736,7 @@ struct smd_values *_wrap_smd_values_slot_value_raw_becc8d2cced9bc50(struct smd_v
 }
 
 
-struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_becc8d2cced9bc50() {
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_47f25d193dad246a() {
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
   
@@ -1724,7 +1747,7 @@ struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0) {
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_47f25d193dad246a(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
@@ -1737,7 +1760,7 @@ struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_becc8d2cced9bc50(struct s
 }
 
 
-void _wrap_delete_smd_rule_set_slot_raw_becc8d2cced9bc50(struct smd_rule_set **_swig_go_0) {
+void _wrap_delete_smd_rule_set_slot_raw_47f25d193dad246a(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   
   arg1 = *(smd_rule_set ***)&_swig_go_0; 
@@ -1747,7 +1770,7 @@ void _wrap_delete_smd_rule_set_slot_raw_becc8d2cced9bc50(struct smd_rule_set **_
 }
 
 
-void _wrap_smd_rule_set_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+void _wrap_smd_rule_set_slot_assign_raw_47f25d193dad246a(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   
@@ -1759,7 +1782,7 @@ void _wrap_smd_rule_set_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_set **_
 }
 
 
-struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_becc8d2cced9bc50(struct smd_rule_set **_swig_go_0) {
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_47f25d193dad246a(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *result = 0 ;
   struct smd_rule_set *_swig_go_result;
@@ -1772,7 +1795,66 @@ struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_becc8d2cced9bc50() {
+struct smd_profile_rules **_wrap_new_smd_profile_rules_slot_raw_47f25d193dad246a() {
+  smd_profile_rules **result = 0 ;
+  struct smd_profile_rules **_swig_go_result;
+  
+  
+  result = (smd_profile_rules **)new_smd_profile_rules_slot();
+  *(smd_profile_rules ***)&_swig_go_result = (smd_profile_rules **)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_profile_rules **_wrap_copy_smd_profile_rules_slot_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0) {
+  smd_profile_rules *arg1 = 0 ;
+  smd_profile_rules **result = 0 ;
+  struct smd_profile_rules **_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  result = (smd_profile_rules **)copy_smd_profile_rules_slot(arg1);
+  *(smd_profile_rules ***)&_swig_go_result = (smd_profile_rules **)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_delete_smd_profile_rules_slot_raw_47f25d193dad246a(struct smd_profile_rules **_swig_go_0) {
+  smd_profile_rules **arg1 = 0 ;
+  
+  arg1 = *(smd_profile_rules ***)&_swig_go_0; 
+  
+  delete_smd_profile_rules_slot(arg1);
+  
+}
+
+
+void _wrap_smd_profile_rules_slot_assign_raw_47f25d193dad246a(struct smd_profile_rules **_swig_go_0, struct smd_profile_rules *_swig_go_1) {
+  smd_profile_rules **arg1 = 0 ;
+  smd_profile_rules *arg2 = 0 ;
+  
+  arg1 = *(smd_profile_rules ***)&_swig_go_0; 
+  arg2 = *(smd_profile_rules **)&_swig_go_1; 
+  
+  smd_profile_rules_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_profile_rules *_wrap_smd_profile_rules_slot_value_raw_47f25d193dad246a(struct smd_profile_rules **_swig_go_0) {
+  smd_profile_rules **arg1 = 0 ;
+  smd_profile_rules *result = 0 ;
+  struct smd_profile_rules *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules ***)&_swig_go_0; 
+  
+  result = (smd_profile_rules *)smd_profile_rules_slot_value(arg1);
+  *(smd_profile_rules **)&_swig_go_result = (smd_profile_rules *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_47f25d193dad246a() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1783,7 +1865,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_47f25d193dad246a(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1796,7 +1878,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_becc8d2cced9bc50(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_becc8d2cced9bc50(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_47f25d193dad246a(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1806,7 +1888,7 @@ void _wrap_delete_smd_step_file_slot_raw_becc8d2cced9bc50(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_becc8d2cced9bc50(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_47f25d193dad246a(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1818,7 +1900,7 @@ void _wrap_smd_step_file_slot_assign_raw_becc8d2cced9bc50(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_becc8d2cced9bc50(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_47f25d193dad246a(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1831,7 +1913,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_becc8d2cced9bc50() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_47f25d193dad246a() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1842,7 +1924,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_47f25d193dad246a(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1855,7 +1937,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_becc8d2cced9bc50(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_becc8d2cced9bc50(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_47f25d193dad246a(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1865,7 +1947,7 @@ void _wrap_delete_smd_event_file_slot_raw_becc8d2cced9bc50(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_becc8d2cced9bc50(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_47f25d193dad246a(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1877,7 +1959,7 @@ void _wrap_smd_event_file_slot_assign_raw_becc8d2cced9bc50(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_becc8d2cced9bc50(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_47f25d193dad246a(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1890,7 +1972,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_becc8d2cced9bc50(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_becc8d2cced9bc50() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_47f25d193dad246a() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1901,7 +1983,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_becc8d2cced9bc50()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_47f25d193dad246a(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1914,7 +1996,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_becc8d2cced9bc50(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_becc8d2cced9bc50(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_47f25d193dad246a(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1924,7 +2006,7 @@ void _wrap_delete_smd_store_report_slot_raw_becc8d2cced9bc50(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_becc8d2cced9bc50(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_47f25d193dad246a(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1936,7 +2018,7 @@ void _wrap_smd_store_report_slot_assign_raw_becc8d2cced9bc50(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_becc8d2cced9bc50(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_47f25d193dad246a(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1949,7 +2031,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_becc8d2cced9bc50(
 }
 
 
-struct smd_findings **_wrap_new_smd_findings_slot_raw_becc8d2cced9bc50() {
+struct smd_findings **_wrap_new_smd_findings_slot_raw_47f25d193dad246a() {
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
   
@@ -1960,7 +2042,7 @@ struct smd_findings **_wrap_new_smd_findings_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_findings **_wrap_copy_smd_findings_slot_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0) {
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_47f25d193dad246a(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
@@ -1973,7 +2055,7 @@ struct smd_findings **_wrap_copy_smd_findings_slot_raw_becc8d2cced9bc50(struct s
 }
 
 
-void _wrap_delete_smd_findings_slot_raw_becc8d2cced9bc50(struct smd_findings **_swig_go_0) {
+void _wrap_delete_smd_findings_slot_raw_47f25d193dad246a(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   
   arg1 = *(smd_findings ***)&_swig_go_0; 
@@ -1983,7 +2065,7 @@ void _wrap_delete_smd_findings_slot_raw_becc8d2cced9bc50(struct smd_findings **_
 }
 
 
-void _wrap_smd_findings_slot_assign_raw_becc8d2cced9bc50(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+void _wrap_smd_findings_slot_assign_raw_47f25d193dad246a(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
   smd_findings **arg1 = 0 ;
   smd_findings *arg2 = 0 ;
   
@@ -1995,7 +2077,7 @@ void _wrap_smd_findings_slot_assign_raw_becc8d2cced9bc50(struct smd_findings **_
 }
 
 
-struct smd_findings *_wrap_smd_findings_slot_value_raw_becc8d2cced9bc50(struct smd_findings **_swig_go_0) {
+struct smd_findings *_wrap_smd_findings_slot_value_raw_47f25d193dad246a(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   smd_findings *result = 0 ;
   struct smd_findings *_swig_go_result;
@@ -2008,7 +2090,7 @@ struct smd_findings *_wrap_smd_findings_slot_value_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_becc8d2cced9bc50() {
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_47f25d193dad246a() {
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
   
@@ -2019,7 +2101,7 @@ struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_becc8d2cced9bc50()
 }
 
 
-struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0) {
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_47f25d193dad246a(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
@@ -2032,7 +2114,7 @@ struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_becc8d2cced9bc50(
 }
 
 
-void _wrap_delete_smd_rule_results_slot_raw_becc8d2cced9bc50(struct smd_rule_results **_swig_go_0) {
+void _wrap_delete_smd_rule_results_slot_raw_47f25d193dad246a(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   
   arg1 = *(smd_rule_results ***)&_swig_go_0; 
@@ -2042,7 +2124,7 @@ void _wrap_delete_smd_rule_results_slot_raw_becc8d2cced9bc50(struct smd_rule_res
 }
 
 
-void _wrap_smd_rule_results_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+void _wrap_smd_rule_results_slot_assign_raw_47f25d193dad246a(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *arg2 = 0 ;
   
@@ -2054,7 +2136,7 @@ void _wrap_smd_rule_results_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_res
 }
 
 
-struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_becc8d2cced9bc50(struct smd_rule_results **_swig_go_0) {
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_47f25d193dad246a(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *result = 0 ;
   struct smd_rule_results *_swig_go_result;
@@ -2067,7 +2149,7 @@ struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_becc8d2cced9bc50(
 }
 
 
-struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_becc8d2cced9bc50() {
+struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_47f25d193dad246a() {
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
   
@@ -2078,7 +2160,7 @@ struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0) {
+struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_47f25d193dad246a(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
@@ -2091,7 +2173,7 @@ struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct
 }
 
 
-void _wrap_delete_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct smd_diagnosis **_swig_go_0) {
+void _wrap_delete_smd_diagnosis_slot_raw_47f25d193dad246a(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   
   arg1 = *(smd_diagnosis ***)&_swig_go_0; 
@@ -2101,7 +2183,7 @@ void _wrap_delete_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct smd_diagnosis *
 }
 
 
-void _wrap_smd_diagnosis_slot_assign_raw_becc8d2cced9bc50(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
+void _wrap_smd_diagnosis_slot_assign_raw_47f25d193dad246a(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *arg2 = 0 ;
   
@@ -2113,7 +2195,7 @@ void _wrap_smd_diagnosis_slot_assign_raw_becc8d2cced9bc50(struct smd_diagnosis *
 }
 
 
-struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_becc8d2cced9bc50(struct smd_diagnosis **_swig_go_0) {
+struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_47f25d193dad246a(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *result = 0 ;
   struct smd_diagnosis *_swig_go_result;
@@ -2126,7 +2208,7 @@ struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_bucket **_wrap_new_smd_bucket_slot_raw_becc8d2cced9bc50() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_47f25d193dad246a() {
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
   
@@ -2137,7 +2219,7 @@ struct smd_bucket **_wrap_new_smd_bucket_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0) {
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_47f25d193dad246a(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
@@ -2150,7 +2232,7 @@ struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_b
 }
 
 
-void _wrap_delete_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_bucket **_swig_go_0) {
+void _wrap_delete_smd_bucket_slot_raw_47f25d193dad246a(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   
   arg1 = *(smd_bucket ***)&_swig_go_0; 
@@ -2160,7 +2242,7 @@ void _wrap_delete_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_bucket **_swig
 }
 
 
-void _wrap_smd_bucket_slot_assign_raw_becc8d2cced9bc50(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+void _wrap_smd_bucket_slot_assign_raw_47f25d193dad246a(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *arg2 = 0 ;
   
@@ -2172,7 +2254,7 @@ void _wrap_smd_bucket_slot_assign_raw_becc8d2cced9bc50(struct smd_bucket **_swig
 }
 
 
-struct smd_bucket *_wrap_smd_bucket_slot_value_raw_becc8d2cced9bc50(struct smd_bucket **_swig_go_0) {
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_47f25d193dad246a(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *result = 0 ;
   struct smd_bucket *_swig_go_result;
@@ -2185,7 +2267,7 @@ struct smd_bucket *_wrap_smd_bucket_slot_value_raw_becc8d2cced9bc50(struct smd_b
 }
 
 
-struct smd_scan **_wrap_new_smd_scan_slot_raw_becc8d2cced9bc50() {
+struct smd_scan **_wrap_new_smd_scan_slot_raw_47f25d193dad246a() {
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
   
@@ -2196,7 +2278,7 @@ struct smd_scan **_wrap_new_smd_scan_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_scan **_wrap_copy_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0) {
+struct smd_scan **_wrap_copy_smd_scan_slot_raw_47f25d193dad246a(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
@@ -2209,7 +2291,7 @@ struct smd_scan **_wrap_copy_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan 
 }
 
 
-void _wrap_delete_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_0) {
+void _wrap_delete_smd_scan_slot_raw_47f25d193dad246a(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   
   arg1 = *(smd_scan ***)&_swig_go_0; 
@@ -2219,7 +2301,7 @@ void _wrap_delete_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_
 }
 
 
-void _wrap_smd_scan_slot_assign_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
+void _wrap_smd_scan_slot_assign_raw_47f25d193dad246a(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
   smd_scan **arg1 = 0 ;
   smd_scan *arg2 = 0 ;
   
@@ -2231,7 +2313,7 @@ void _wrap_smd_scan_slot_assign_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_
 }
 
 
-struct smd_scan *_wrap_smd_scan_slot_value_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_0) {
+struct smd_scan *_wrap_smd_scan_slot_value_raw_47f25d193dad246a(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   smd_scan *result = 0 ;
   struct smd_scan *_swig_go_result;
@@ -2244,7 +2326,7 @@ struct smd_scan *_wrap_smd_scan_slot_value_raw_becc8d2cced9bc50(struct smd_scan 
 }
 
 
-struct smd_partitions **_wrap_new_smd_partitions_slot_raw_becc8d2cced9bc50() {
+struct smd_partitions **_wrap_new_smd_partitions_slot_raw_47f25d193dad246a() {
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
   
@@ -2255,7 +2337,7 @@ struct smd_partitions **_wrap_new_smd_partitions_slot_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_becc8d2cced9bc50(struct smd_partitions *_swig_go_0) {
+struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_47f25d193dad246a(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
@@ -2268,7 +2350,7 @@ struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_becc8d2cced9bc50(stru
 }
 
 
-void _wrap_delete_smd_partitions_slot_raw_becc8d2cced9bc50(struct smd_partitions **_swig_go_0) {
+void _wrap_delete_smd_partitions_slot_raw_47f25d193dad246a(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   
   arg1 = *(smd_partitions ***)&_swig_go_0; 
@@ -2278,7 +2360,7 @@ void _wrap_delete_smd_partitions_slot_raw_becc8d2cced9bc50(struct smd_partitions
 }
 
 
-void _wrap_smd_partitions_slot_assign_raw_becc8d2cced9bc50(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
+void _wrap_smd_partitions_slot_assign_raw_47f25d193dad246a(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *arg2 = 0 ;
   
@@ -2290,7 +2372,7 @@ void _wrap_smd_partitions_slot_assign_raw_becc8d2cced9bc50(struct smd_partitions
 }
 
 
-struct smd_partitions *_wrap_smd_partitions_slot_value_raw_becc8d2cced9bc50(struct smd_partitions **_swig_go_0) {
+struct smd_partitions *_wrap_smd_partitions_slot_value_raw_47f25d193dad246a(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *result = 0 ;
   struct smd_partitions *_swig_go_result;
@@ -2303,7 +2385,7 @@ struct smd_partitions *_wrap_smd_partitions_slot_value_raw_becc8d2cced9bc50(stru
 }
 
 
-intgo *_wrap_new_int32_slot_raw_becc8d2cced9bc50() {
+intgo *_wrap_new_int32_slot_raw_47f25d193dad246a() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -2314,7 +2396,7 @@ intgo *_wrap_new_int32_slot_raw_becc8d2cced9bc50() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_47f25d193dad246a(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -2327,7 +2409,7 @@ intgo *_wrap_copy_int32_slot_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_47f25d193dad246a(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -2337,7 +2419,7 @@ void _wrap_delete_int32_slot_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_becc8d2cced9bc50(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_47f25d193dad246a(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -2349,7 +2431,7 @@ void _wrap_int32_slot_assign_raw_becc8d2cced9bc50(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_47f25d193dad246a(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2362,7 +2444,7 @@ intgo _wrap_int32_slot_value_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_becc8d2cced9bc50() {
+long long *_wrap_new_int64_slot_raw_47f25d193dad246a() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -2373,7 +2455,7 @@ long long *_wrap_new_int64_slot_raw_becc8d2cced9bc50() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_becc8d2cced9bc50(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_47f25d193dad246a(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2386,7 +2468,7 @@ long long *_wrap_copy_int64_slot_raw_becc8d2cced9bc50(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_becc8d2cced9bc50(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_47f25d193dad246a(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2396,7 +2478,7 @@ void _wrap_delete_int64_slot_raw_becc8d2cced9bc50(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_becc8d2cced9bc50(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_47f25d193dad246a(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -2408,7 +2490,7 @@ void _wrap_int64_slot_assign_raw_becc8d2cced9bc50(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_becc8d2cced9bc50(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_47f25d193dad246a(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2421,7 +2503,7 @@ long long _wrap_int64_slot_value_raw_becc8d2cced9bc50(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_becc8d2cced9bc50() {
+double *_wrap_new_double_slot_raw_47f25d193dad246a() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2432,7 +2514,7 @@ double *_wrap_new_double_slot_raw_becc8d2cced9bc50() {
 }
 
 
-double *_wrap_copy_double_slot_raw_becc8d2cced9bc50(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_47f25d193dad246a(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2445,7 +2527,7 @@ double *_wrap_copy_double_slot_raw_becc8d2cced9bc50(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_becc8d2cced9bc50(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_47f25d193dad246a(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2455,7 +2537,7 @@ void _wrap_delete_double_slot_raw_becc8d2cced9bc50(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_becc8d2cced9bc50(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_47f25d193dad246a(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2467,7 +2549,7 @@ void _wrap_double_slot_assign_raw_becc8d2cced9bc50(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_becc8d2cced9bc50(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_47f25d193dad246a(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2480,7 +2562,7 @@ double _wrap_double_slot_value_raw_becc8d2cced9bc50(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_becc8d2cced9bc50(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_47f25d193dad246a(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2493,7 +2575,7 @@ long long *_wrap_new_int64_array_raw_becc8d2cced9bc50(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_becc8d2cced9bc50(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_47f25d193dad246a(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2503,7 +2585,7 @@ void _wrap_delete_int64_array_raw_becc8d2cced9bc50(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_becc8d2cced9bc50(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_47f25d193dad246a(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2518,7 +2600,7 @@ long long _wrap_int64_array_getitem_raw_becc8d2cced9bc50(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_becc8d2cced9bc50(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_47f25d193dad246a(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2532,7 +2614,7 @@ void _wrap_int64_array_setitem_raw_becc8d2cced9bc50(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_becc8d2cced9bc50(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_47f25d193dad246a(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2545,7 +2627,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_becc8d2cced9bc50(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_47f25d193dad246a(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2555,7 +2637,7 @@ void _wrap_delete_smd_collection_array_raw_becc8d2cced9bc50(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_47f25d193dad246a(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2570,7 +2652,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_becc8d2cced9bc50(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_47f25d193dad246a(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2584,7 +2666,7 @@ void _wrap_smd_collection_array_setitem_raw_becc8d2cced9bc50(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_47f25d193dad246a(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2597,7 +2679,7 @@ _gostring_ _wrap_smd_mode_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_47f25d193dad246a(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2610,7 +2692,7 @@ _gostring_ _wrap_smd_dtype_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_47f25d193dad246a(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2623,7 +2705,7 @@ long long _wrap_smd_dtype_size_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_47f25d193dad246a(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2636,7 +2718,7 @@ _gostring_ _wrap_smd_text_data_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_47f25d193dad246a(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2649,7 +2731,7 @@ long long _wrap_smd_text_size_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_47f25d193dad246a(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2659,7 +2741,7 @@ void _wrap_smd_text_free_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_47f25d193dad246a(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2672,7 +2754,7 @@ struct smd_error *_wrap_smd_strings_new_raw_becc8d2cced9bc50(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_47f25d193dad246a(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2694,7 +2776,7 @@ struct smd_error *_wrap_smd_strings_add_raw_becc8d2cced9bc50(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_47f25d193dad246a(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2707,7 +2789,7 @@ long long _wrap_smd_strings_count_raw_becc8d2cced9bc50(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_47f25d193dad246a(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2722,7 +2804,7 @@ _gostring_ _wrap_smd_strings_get_raw_becc8d2cced9bc50(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_47f25d193dad246a(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2737,7 +2819,7 @@ long long _wrap_smd_strings_size_raw_becc8d2cced9bc50(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_47f25d193dad246a(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2747,7 +2829,7 @@ void _wrap_smd_strings_free_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_integers_count_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0) {
+long long _wrap_smd_integers_count_raw_47f25d193dad246a(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2760,7 +2842,7 @@ long long _wrap_smd_integers_count_raw_becc8d2cced9bc50(struct smd_integers *_sw
 }
 
 
-long long _wrap_smd_integers_get_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_integers_get_raw_47f25d193dad246a(struct smd_integers *_swig_go_0, long long _swig_go_1) {
   smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2775,7 +2857,7 @@ long long _wrap_smd_integers_get_raw_becc8d2cced9bc50(struct smd_integers *_swig
 }
 
 
-void _wrap_smd_integers_free_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0) {
+void _wrap_smd_integers_free_raw_47f25d193dad246a(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   
   arg1 = *(smd_integers **)&_swig_go_0; 
@@ -2785,7 +2867,7 @@ void _wrap_smd_integers_free_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_
 }
 
 
-intgo _wrap_smd_abi_level_raw_becc8d2cced9bc50() {
+intgo _wrap_smd_abi_level_raw_47f25d193dad246a() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2796,7 +2878,7 @@ intgo _wrap_smd_abi_level_raw_becc8d2cced9bc50() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_becc8d2cced9bc50() {
+_gostring_ _wrap_smd_version_string_raw_47f25d193dad246a() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2807,7 +2889,7 @@ _gostring_ _wrap_smd_version_string_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_47f25d193dad246a(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2820,7 +2902,7 @@ struct smd_error *_wrap_smd_require_abi_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_becc8d2cced9bc50(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_47f25d193dad246a(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2840,7 +2922,7 @@ intgo _wrap_smd_has_feature_raw_becc8d2cced9bc50(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_47f25d193dad246a(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2853,7 +2935,7 @@ intgo _wrap_smd_error_code_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_47f25d193dad246a(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2866,7 +2948,7 @@ _gostring_ _wrap_smd_error_message_raw_becc8d2cced9bc50(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_47f25d193dad246a(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2888,7 +2970,7 @@ _gostring_ _wrap_smd_error_detail_raw_becc8d2cced9bc50(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_47f25d193dad246a(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2901,7 +2983,7 @@ _gostring_ _wrap_smd_code_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_47f25d193dad246a(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2914,7 +2996,7 @@ intgo _wrap_smd_error_is_retryable_raw_becc8d2cced9bc50(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_becc8d2cced9bc50(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_47f25d193dad246a(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2936,7 +3018,7 @@ struct smd_error *_wrap_smd_error_new_raw_becc8d2cced9bc50(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_47f25d193dad246a(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2946,7 +3028,7 @@ void _wrap_smd_error_free_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_47f25d193dad246a(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2959,7 +3041,7 @@ intgo _wrap_smd_value_dtype_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_47f25d193dad246a(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2972,7 +3054,7 @@ intgo _wrap_smd_value_ndim_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_47f25d193dad246a(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2985,7 +3067,7 @@ long long _wrap_smd_value_nbytes_raw_becc8d2cced9bc50(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_47f25d193dad246a(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2998,7 +3080,7 @@ struct smd_value *_wrap_smd_value_retain_raw_becc8d2cced9bc50(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_47f25d193dad246a(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -3008,7 +3090,7 @@ void _wrap_smd_value_free_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_47f25d193dad246a(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3023,7 +3105,7 @@ struct smd_error *_wrap_smd_value_strings_raw_becc8d2cced9bc50(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_47f25d193dad246a(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -3049,7 +3131,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_becc8d2cced9bc50(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_47f25d193dad246a(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3064,7 +3146,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_becc8d2cced9bc50(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_47f25d193dad246a(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3077,7 +3159,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_becc8d2cced9bc50(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_47f25d193dad246a(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -3102,7 +3184,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_becc8d2cced9bc50(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_47f25d193dad246a(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -3117,7 +3199,7 @@ intgo _wrap_smd_save_config_is_set_raw_becc8d2cced9bc50(struct smd_save_config *
 }
 
 
-struct smd_error *_wrap_smd_save_config_get_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
+struct smd_error *_wrap_smd_save_config_get_raw_47f25d193dad246a(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t *arg3 = 0 ;
@@ -3140,7 +3222,7 @@ struct smd_error *_wrap_smd_save_config_get_raw_becc8d2cced9bc50(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_saves_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_47f25d193dad246a(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -3157,7 +3239,7 @@ intgo _wrap_smd_save_config_saves_raw_becc8d2cced9bc50(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_47f25d193dad246a(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3172,7 +3254,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_becc8d2cced9bc50(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_47f25d193dad246a(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -3187,7 +3269,7 @@ intgo _wrap_smd_save_config_equal_raw_becc8d2cced9bc50(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_47f25d193dad246a(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3202,7 +3284,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_becc8d2cced9bc50(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -3224,7 +3306,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_becc8d2cced9bc50(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_47f25d193dad246a(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -3234,7 +3316,7 @@ void _wrap_smd_save_config_free_raw_becc8d2cced9bc50(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_47f25d193dad246a(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3247,7 +3329,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3269,7 +3351,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3284,7 +3366,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3299,7 +3381,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_becc8d2cced9bc50(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3312,7 +3394,7 @@ intgo _wrap_smd_reduction_config_raw_raw_becc8d2cced9bc50(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3325,7 +3407,7 @@ intgo _wrap_smd_reduction_config_shape_raw_becc8d2cced9bc50(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_reductions_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3340,7 +3422,7 @@ struct smd_error *_wrap_smd_reduction_config_reductions_raw_becc8d2cced9bc50(str
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -3355,7 +3437,7 @@ intgo _wrap_smd_reduction_config_equal_raw_becc8d2cced9bc50(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3370,7 +3452,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -3392,7 +3474,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_becc8d2cced9bc50(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_47f25d193dad246a(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -3402,7 +3484,7 @@ void _wrap_smd_reduction_config_free_raw_becc8d2cced9bc50(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3424,7 +3506,7 @@ struct smd_error *_wrap_smd_collection_new_raw_becc8d2cced9bc50(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_47f25d193dad246a(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3437,7 +3519,7 @@ _gostring_ _wrap_smd_collection_name_raw_becc8d2cced9bc50(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_regex_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3459,7 +3541,7 @@ struct smd_error *_wrap_smd_collection_include_regex_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3481,7 +3563,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_becc8d2cced9bc50(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3503,7 +3585,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_becc8d2cced9bc50(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3525,7 +3607,7 @@ intgo _wrap_smd_collection_has_raw_becc8d2cced9bc50(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3540,7 +3622,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_becc8d2cced9bc50(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3555,7 +3637,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_becc8d2cced9bc50
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3570,7 +3652,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_becc8d2cced9bc50(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_47f25d193dad246a(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3583,7 +3665,7 @@ intgo _wrap_smd_collection_save_histogram_raw_becc8d2cced9bc50(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3598,7 +3680,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_becc8d2cced9bc50(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3613,7 +3695,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_becc8d2cced9bc50(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3628,7 +3710,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3643,7 +3725,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_becc8d2cced9bc50(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_47f25d193dad246a(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3658,7 +3740,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_becc8d2cced9bc50(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3680,7 +3762,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_becc8d2cced9bc50(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_47f25d193dad246a(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3690,7 +3772,7 @@ void _wrap_smd_collection_free_raw_becc8d2cced9bc50(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_47f25d193dad246a(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3703,7 +3785,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3734,7 +3816,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3756,7 +3838,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_becc8d2cced9bc50(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3780,7 +3862,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3795,7 +3877,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3810,7 +3892,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3834,7 +3916,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_becc8d2cced9bc50(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3849,7 +3931,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3864,7 +3946,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_becc8d2cced9bc50(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3886,7 +3968,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_becc8d2cced9bc50(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3901,7 +3983,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_becc8d2cced9bc50(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3916,7 +3998,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_becc8d2cced9bc
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3931,7 +4013,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_becc8d2cced9bc50(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3941,7 +4023,7 @@ void _wrap_smd_hook_options_free_raw_becc8d2cced9bc50(struct smd_hook_options *_
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_47f25d193dad246a(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3954,7 +4036,7 @@ _gostring_ _wrap_smd_action_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_level_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_level_name_raw_47f25d193dad246a(intgo _swig_go_0) {
   smd_level arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3967,7 +4049,7 @@ _gostring_ _wrap_smd_level_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_rule_status_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
+_gostring_ _wrap_smd_rule_status_name_raw_47f25d193dad246a(intgo _swig_go_0) {
   smd_rule_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3980,7 +4062,7 @@ _gostring_ _wrap_smd_rule_status_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_findings_count_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0) {
+long long _wrap_smd_findings_count_raw_47f25d193dad246a(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3993,7 +4075,7 @@ long long _wrap_smd_findings_count_raw_becc8d2cced9bc50(struct smd_findings *_sw
 }
 
 
-struct smd_finding *_wrap_smd_findings_get_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+struct smd_finding *_wrap_smd_findings_get_raw_47f25d193dad246a(struct smd_findings *_swig_go_0, long long _swig_go_1) {
   smd_findings *arg1 = 0 ;
   size_t arg2 ;
   smd_finding *result = 0 ;
@@ -4008,7 +4090,7 @@ struct smd_finding *_wrap_smd_findings_get_raw_becc8d2cced9bc50(struct smd_findi
 }
 
 
-void _wrap_smd_findings_free_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0) {
+void _wrap_smd_findings_free_raw_47f25d193dad246a(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   
   arg1 = *(smd_findings **)&_swig_go_0; 
@@ -4018,7 +4100,7 @@ void _wrap_smd_findings_free_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_
 }
 
 
-long long _wrap_smd_rule_results_count_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0) {
+long long _wrap_smd_rule_results_count_raw_47f25d193dad246a(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4031,7 +4113,7 @@ long long _wrap_smd_rule_results_count_raw_becc8d2cced9bc50(struct smd_rule_resu
 }
 
 
-struct smd_rule_result *_wrap_smd_rule_results_get_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_47f25d193dad246a(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
   smd_rule_results *arg1 = 0 ;
   size_t arg2 ;
   smd_rule_result *result = 0 ;
@@ -4046,7 +4128,7 @@ struct smd_rule_result *_wrap_smd_rule_results_get_raw_becc8d2cced9bc50(struct s
 }
 
 
-void _wrap_smd_rule_results_free_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0) {
+void _wrap_smd_rule_results_free_raw_47f25d193dad246a(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   
   arg1 = *(smd_rule_results **)&_swig_go_0; 
@@ -4056,7 +4138,7 @@ void _wrap_smd_rule_results_free_raw_becc8d2cced9bc50(struct smd_rule_results *_
 }
 
 
-long long _wrap_smd_builtin_rule_count_raw_becc8d2cced9bc50() {
+long long _wrap_smd_builtin_rule_count_raw_47f25d193dad246a() {
   size_t result;
   long long _swig_go_result;
   
@@ -4067,7 +4149,7 @@ long long _wrap_smd_builtin_rule_count_raw_becc8d2cced9bc50() {
 }
 
 
-struct smd_rule_info *_wrap_smd_builtin_rule_raw_becc8d2cced9bc50(long long _swig_go_0) {
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_47f25d193dad246a(long long _swig_go_0) {
   size_t arg1 ;
   smd_rule_info *result = 0 ;
   struct smd_rule_info *_swig_go_result;
@@ -4080,7 +4162,7 @@ struct smd_rule_info *_wrap_smd_builtin_rule_raw_becc8d2cced9bc50(long long _swi
 }
 
 
-struct smd_error *_wrap_smd_rule_set_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_new_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
   char *arg1 = 0 ;
   smd_rule_set **arg2 = 0 ;
   char *temp1 ;
@@ -4102,7 +4184,7 @@ struct smd_error *_wrap_smd_rule_set_new_raw_becc8d2cced9bc50(_gostring_ _swig_g
 }
 
 
-struct smd_error *_wrap_smd_rule_set_add_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_rule_set_add_raw_47f25d193dad246a(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_rule_set *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4135,7 +4217,7 @@ struct smd_error *_wrap_smd_rule_set_add_raw_becc8d2cced9bc50(struct smd_rule_se
 }
 
 
-struct smd_error *_wrap_smd_rule_set_set_save_config_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_47f25d193dad246a(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4150,7 +4232,7 @@ struct smd_error *_wrap_smd_rule_set_set_save_config_raw_becc8d2cced9bc50(struct
 }
 
 
-struct smd_error *_wrap_smd_rule_set_evaluate_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_47f25d193dad246a(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
   smd_rule_set *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -4173,7 +4255,7 @@ struct smd_error *_wrap_smd_rule_set_evaluate_raw_becc8d2cced9bc50(struct smd_ru
 }
 
 
-struct smd_error *_wrap_smd_rule_set_results_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_results_raw_47f25d193dad246a(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_results **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4188,7 +4270,7 @@ struct smd_error *_wrap_smd_rule_set_results_raw_becc8d2cced9bc50(struct smd_rul
 }
 
 
-struct smd_error *_wrap_smd_rule_set_reset_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0) {
+struct smd_error *_wrap_smd_rule_set_reset_raw_47f25d193dad246a(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4201,7 +4283,7 @@ struct smd_error *_wrap_smd_rule_set_reset_raw_becc8d2cced9bc50(struct smd_rule_
 }
 
 
-void _wrap_smd_rule_set_free_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0) {
+void _wrap_smd_rule_set_free_raw_47f25d193dad246a(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   
   arg1 = *(smd_rule_set **)&_swig_go_0; 
@@ -4211,7 +4293,274 @@ void _wrap_smd_rule_set_free_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_rule_set_diagnose_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
+long long _wrap_smd_profile_rule_count_raw_47f25d193dad246a() {
+  size_t result;
+  long long _swig_go_result;
+  
+  
+  result = smd_profile_rule_count();
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_rule_info *_wrap_smd_profile_rule_raw_47f25d193dad246a(long long _swig_go_0) {
+  size_t arg1 ;
+  smd_rule_info *result = 0 ;
+  struct smd_rule_info *_swig_go_result;
+  
+  arg1 = (size_t)_swig_go_0; 
+  
+  result = (smd_rule_info *)smd_profile_rule(arg1);
+  *(smd_rule_info **)&_swig_go_result = (smd_rule_info *)result; 
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_smd_profile_rule_advice_raw_47f25d193dad246a(_gostring_ _swig_go_0) {
+  char *arg1 = 0 ;
+  char *temp1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  
+  temp1 = (char *)malloc(_swig_go_0.n + 1);
+  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
+  temp1[_swig_go_0.n] = '\0';
+  arg1 = (char *)temp1;
+  
+  
+  result = (char *)smd_profile_rule_advice((char const *)arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  free((char *)arg1); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_new_raw_47f25d193dad246a(_gostring_ _swig_go_0, _gostring_ _swig_go_1, struct smd_profile_rules **_swig_go_2) {
+  char *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_profile_rules **arg3 = 0 ;
+  char *temp1 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  
+  temp1 = (char *)malloc(_swig_go_0.n + 1);
+  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
+  temp1[_swig_go_0.n] = '\0';
+  arg1 = (char *)temp1;
+  
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_profile_rules ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_profile_rules_new((char const *)arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg1); 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_set_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+  smd_profile_rules *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  char *temp2 ;
+  char *temp3 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  
+  result = (struct smd_error *)smd_profile_rules_set(arg1,(char const *)arg2,(char const *)arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_evaluate_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0) {
+  smd_profile_rules *arg1 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  result = (struct smd_error *)smd_profile_rules_evaluate(arg1);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_scan_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0, long long _swig_go_1, long long _swig_go_2, struct smd_strings **_swig_go_3) {
+  smd_profile_rules *arg1 = 0 ;
+  int64_t arg2 ;
+  int64_t arg3 ;
+  smd_strings **arg4 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = (int64_t)_swig_go_1; 
+  arg3 = (int64_t)_swig_go_2; 
+  arg4 = *(smd_strings ***)&_swig_go_3; 
+  
+  result = (struct smd_error *)smd_profile_rules_scan(arg1,arg2,arg3,arg4);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_findings_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0, struct smd_findings **_swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  smd_findings **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = *(smd_findings ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_profile_rules_findings((struct smd_profile_rules const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_results_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  smd_rule_results **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = *(smd_rule_results ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_profile_rules_results((struct smd_profile_rules const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_report_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+  smd_profile_rules *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_text **arg3 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_text ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_profile_rules_report(arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_profile_phase_count_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0) {
+  smd_profile_rules *arg1 = 0 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  result = smd_profile_phase_count((struct smd_profile_rules const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_profile_phase *_wrap_smd_profile_phase_get_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0, long long _swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  size_t arg2 ;
+  smd_profile_phase *result = 0 ;
+  struct smd_profile_phase *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  
+  result = (smd_profile_phase *)smd_profile_phase_get((struct smd_profile_rules const *)arg1,arg2);
+  *(smd_profile_phase **)&_swig_go_result = (smd_profile_phase *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_charts_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0, struct smd_text **_swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  smd_text **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = *(smd_text ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_profile_rules_charts(arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_write_timeline_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0, _gostring_ _swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  result = (struct smd_error *)smd_profile_rules_write_timeline(arg1,(char const *)arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_profile_rules_free_raw_47f25d193dad246a(struct smd_profile_rules *_swig_go_0) {
+  smd_profile_rules *arg1 = 0 ;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  smd_profile_rules_free(arg1);
+  
+}
+
+
+struct smd_error *_wrap_smd_rule_set_diagnose_raw_47f25d193dad246a(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_diagnosis **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4226,7 +4575,7 @@ struct smd_error *_wrap_smd_rule_set_diagnose_raw_becc8d2cced9bc50(struct smd_ru
 }
 
 
-long long _wrap_smd_diagnosis_count_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0) {
+long long _wrap_smd_diagnosis_count_raw_47f25d193dad246a(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4239,7 +4588,7 @@ long long _wrap_smd_diagnosis_count_raw_becc8d2cced9bc50(struct smd_diagnosis *_
 }
 
 
-struct smd_cause *_wrap_smd_diagnosis_get_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
+struct smd_cause *_wrap_smd_diagnosis_get_raw_47f25d193dad246a(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
   smd_diagnosis *arg1 = 0 ;
   size_t arg2 ;
   smd_cause *result = 0 ;
@@ -4254,7 +4603,7 @@ struct smd_cause *_wrap_smd_diagnosis_get_raw_becc8d2cced9bc50(struct smd_diagno
 }
 
 
-void _wrap_smd_diagnosis_free_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0) {
+void _wrap_smd_diagnosis_free_raw_47f25d193dad246a(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   
   arg1 = *(smd_diagnosis **)&_swig_go_0; 
@@ -4264,7 +4613,7 @@ void _wrap_smd_diagnosis_free_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_47f25d193dad246a(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4279,7 +4628,7 @@ struct smd_error *_wrap_smd_hook_new_raw_becc8d2cced9bc50(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -4294,7 +4643,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_becc8d2cced9bc50(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4307,7 +4656,7 @@ struct smd_error *_wrap_smd_hook_close_raw_becc8d2cced9bc50(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -4317,7 +4666,7 @@ void _wrap_smd_hook_free_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -4332,7 +4681,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_becc8d2cced9bc50(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -4345,7 +4694,7 @@ intgo _wrap_smd_hook_mode_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4360,7 +4709,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_becc8d2cced9bc50(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4373,7 +4722,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_becc8d2cced9bc50(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_discard_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4386,7 +4735,7 @@ struct smd_error *_wrap_smd_hook_discard_step_raw_becc8d2cced9bc50(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4401,7 +4750,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_last_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4416,7 +4765,7 @@ long long _wrap_smd_hook_last_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_g
 }
 
 
-intgo _wrap_smd_hook_wants_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4438,7 +4787,7 @@ intgo _wrap_smd_hook_wants_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4451,7 +4800,7 @@ intgo _wrap_smd_hook_saves_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4475,7 +4824,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_becc8d2cced9bc50(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_ensure_collection_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4499,7 +4848,7 @@ struct smd_error *_wrap_smd_hook_ensure_collection_raw_becc8d2cced9bc50(struct s
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4514,7 +4863,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_becc8d2cced9bc50(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4529,7 +4878,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_becc8d2cced9bc50(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4542,7 +4891,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_becc8d2cced9bc50(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4555,7 +4904,7 @@ intgo _wrap_smd_hook_is_recording_raw_becc8d2cced9bc50(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4577,7 +4926,7 @@ long long _wrap_smd_hook_count_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_hook_attach_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_attach_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4592,7 +4941,7 @@ struct smd_error *_wrap_smd_hook_attach_raw_becc8d2cced9bc50(struct smd_hook *_s
 }
 
 
-intgo _wrap_smd_hook_action_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_action_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4605,7 +4954,7 @@ intgo _wrap_smd_hook_action_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_findings_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_findings_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_findings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4620,7 +4969,7 @@ struct smd_error *_wrap_smd_hook_take_findings_raw_becc8d2cced9bc50(struct smd_h
 }
 
 
-struct smd_error *_wrap_smd_hook_forgo_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
+struct smd_error *_wrap_smd_hook_forgo_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -4644,7 +4993,7 @@ struct smd_error *_wrap_smd_hook_forgo_raw_becc8d2cced9bc50(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_47f25d193dad246a(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4657,7 +5006,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_becc8d2cced9bc50(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_becc8d2cced9bc50(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_47f25d193dad246a(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4688,7 +5037,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_becc8d2cced9bc50(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_becc8d2cced9bc50(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_47f25d193dad246a(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -4698,7 +5047,7 @@ void _wrap_smd_trial_options_free_raw_becc8d2cced9bc50(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4722,7 +5071,7 @@ struct smd_error *_wrap_smd_trial_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_47f25d193dad246a(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4735,7 +5084,7 @@ struct smd_error *_wrap_smd_trial_load_raw_becc8d2cced9bc50(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4759,7 +5108,7 @@ struct smd_error *_wrap_smd_trial_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_47f25d193dad246a(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4769,7 +5118,7 @@ void _wrap_smd_trial_cancel_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_47f25d193dad246a(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4779,7 +5128,7 @@ void _wrap_smd_trial_free_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_47f25d193dad246a(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4792,7 +5141,7 @@ _gostring_ _wrap_smd_trial_path_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_47f25d193dad246a(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4805,7 +5154,7 @@ _gostring_ _wrap_smd_trial_name_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_47f25d193dad246a(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4818,7 +5167,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_becc8d2cced9bc50(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -4833,7 +5182,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_becc8d2cced9bc50(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_47f25d193dad246a(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4846,7 +5195,7 @@ intgo _wrap_smd_trial_has_ended_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_47f25d193dad246a(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -4859,7 +5208,7 @@ long long _wrap_smd_trial_last_complete_step_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4878,7 +5227,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_becc8d2cced9bc50(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4893,7 +5242,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_becc8d2cced9bc50(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   int64_t *arg3 = 0 ;
@@ -4912,7 +5261,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_becc8d2cced9bc50(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4931,7 +5280,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_becc8d2cced9bc50(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4950,7 +5299,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4969,7 +5318,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_becc8d2cced9bc50(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4984,7 +5333,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_becc8d2cced9bc50(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4999,7 +5348,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_becc8d2cced9bc50(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -5023,7 +5372,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_becc8d2cced9bc50(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5046,7 +5395,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_becc8d2cced9bc50(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_recorded_names_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_recorded_names_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5065,7 +5414,7 @@ struct smd_error *_wrap_smd_trial_recorded_names_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -5089,7 +5438,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_becc8d2cced9bc50(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5110,7 +5459,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_becc8d2cced9bc50(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5132,7 +5481,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_becc8d2cced9bc50(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5145,7 +5494,7 @@ _gostring_ _wrap_smd_tensor_name_raw_becc8d2cced9bc50(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5160,7 +5509,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_becc8d2cced9bc50(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -5179,7 +5528,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_becc8d2cced9bc50(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5200,7 +5549,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_becc8d2cced9bc50(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5219,7 +5568,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_becc8d2cced9bc50(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5247,7 +5596,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_becc8d2cced9bc50(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5275,7 +5624,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_becc8d2cced9bc50(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5314,7 +5663,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_becc8d2cced9bc50(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5342,7 +5691,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_becc8d2cced9bc50(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -5352,7 +5701,7 @@ void _wrap_smd_tensor_free_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_values_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_values_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   int64_t arg3 ;
@@ -5382,7 +5731,7 @@ struct smd_error *_wrap_smd_tensor_values_raw_becc8d2cced9bc50(struct smd_tensor
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_values_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
+struct smd_error *_wrap_smd_tensor_reduction_values_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   int64_t arg3 ;
@@ -5423,7 +5772,7 @@ struct smd_error *_wrap_smd_tensor_reduction_values_raw_becc8d2cced9bc50(struct 
 }
 
 
-long long _wrap_smd_values_count_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
+long long _wrap_smd_values_count_raw_47f25d193dad246a(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5436,7 +5785,7 @@ long long _wrap_smd_values_count_raw_becc8d2cced9bc50(struct smd_values *_swig_g
 }
 
 
-long long _wrap_smd_values_step_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_values_step_raw_47f25d193dad246a(struct smd_values *_swig_go_0, long long _swig_go_1) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -5451,7 +5800,7 @@ long long _wrap_smd_values_step_raw_becc8d2cced9bc50(struct smd_values *_swig_go
 }
 
 
-struct smd_error *_wrap_smd_values_get_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
+struct smd_error *_wrap_smd_values_get_raw_47f25d193dad246a(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   smd_value **arg3 = 0 ;
@@ -5468,7 +5817,7 @@ struct smd_error *_wrap_smd_values_get_raw_becc8d2cced9bc50(struct smd_values *_
 }
 
 
-long long _wrap_smd_values_run_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_values_run_raw_47f25d193dad246a(struct smd_values *_swig_go_0, long long _swig_go_1) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -5483,7 +5832,7 @@ long long _wrap_smd_values_run_raw_becc8d2cced9bc50(struct smd_values *_swig_go_
 }
 
 
-void _wrap_smd_values_free_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
+void _wrap_smd_values_free_raw_47f25d193dad246a(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   
   arg1 = *(smd_values **)&_swig_go_0; 
@@ -5493,7 +5842,7 @@ void _wrap_smd_values_free_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_shape_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_shape_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5512,7 +5861,7 @@ struct smd_error *_wrap_smd_tensor_full_shape_raw_becc8d2cced9bc50(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_value_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_value_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5531,7 +5880,7 @@ struct smd_error *_wrap_smd_tensor_full_value_raw_becc8d2cced9bc50(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_reduction_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_full_reduction_raw_47f25d193dad246a(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5561,7 +5910,7 @@ struct smd_error *_wrap_smd_tensor_full_reduction_raw_becc8d2cced9bc50(struct sm
 }
 
 
-struct smd_error *_wrap_smd_hook_set_metadata_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_set_metadata_raw_47f25d193dad246a(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5592,7 +5941,7 @@ struct smd_error *_wrap_smd_hook_set_metadata_raw_becc8d2cced9bc50(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_describe_run_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_describe_run_raw_47f25d193dad246a(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5605,7 +5954,7 @@ struct smd_error *_wrap_smd_hook_describe_run_raw_becc8d2cced9bc50(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_trial_metadata_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_strings **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_metadata_raw_47f25d193dad246a(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_strings **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_strings **arg3 = 0 ;
@@ -5629,7 +5978,7 @@ struct smd_error *_wrap_smd_trial_metadata_raw_becc8d2cced9bc50(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_scan_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
+struct smd_error *_wrap_smd_scan_new_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
   char *arg1 = 0 ;
   smd_scan **arg2 = 0 ;
   char *temp1 ;
@@ -5651,7 +6000,7 @@ struct smd_error *_wrap_smd_scan_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_scan_add_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_scan_add_raw_47f25d193dad246a(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_scan *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5682,7 +6031,7 @@ struct smd_error *_wrap_smd_scan_add_raw_becc8d2cced9bc50(struct smd_scan *_swig
 }
 
 
-struct smd_error *_wrap_smd_scan_partitions_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
+struct smd_error *_wrap_smd_scan_partitions_raw_47f25d193dad246a(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
   smd_scan *arg1 = 0 ;
   smd_partitions **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5697,7 +6046,7 @@ struct smd_error *_wrap_smd_scan_partitions_raw_becc8d2cced9bc50(struct smd_scan
 }
 
 
-long long _wrap_smd_partitions_count_raw_becc8d2cced9bc50(struct smd_partitions *_swig_go_0) {
+long long _wrap_smd_partitions_count_raw_47f25d193dad246a(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5710,7 +6059,7 @@ long long _wrap_smd_partitions_count_raw_becc8d2cced9bc50(struct smd_partitions 
 }
 
 
-void _wrap_smd_partitions_free_raw_becc8d2cced9bc50(struct smd_partitions *_swig_go_0) {
+void _wrap_smd_partitions_free_raw_47f25d193dad246a(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   
   arg1 = *(smd_partitions **)&_swig_go_0; 
@@ -5720,7 +6069,7 @@ void _wrap_smd_partitions_free_raw_becc8d2cced9bc50(struct smd_partitions *_swig
 }
 
 
-void _wrap_smd_scan_free_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0) {
+void _wrap_smd_scan_free_raw_47f25d193dad246a(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   
   arg1 = *(smd_scan **)&_swig_go_0; 
@@ -5730,7 +6079,7 @@ void _wrap_smd_scan_free_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_step_file_open_raw_47f25d193dad246a(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -5763,7 +6112,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_becc8d2cced9bc50(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_47f25d193dad246a(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5802,7 +6151,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_becc8d2cced9bc50(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_47f25d193dad246a(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5815,7 +6164,7 @@ _gostring_ _wrap_smd_step_file_path_raw_becc8d2cced9bc50(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_47f25d193dad246a(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5828,7 +6177,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_becc8d2cced9bc50(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_47f25d193dad246a(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5838,7 +6187,7 @@ void _wrap_smd_step_file_free_raw_becc8d2cced9bc50(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5860,7 +6209,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_becc8d2cced9bc50(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_47f25d193dad246a(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5875,7 +6224,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_becc8d2cced9bc50(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_47f25d193dad246a(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5888,7 +6237,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_becc8d2cced9bc50(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_47f25d193dad246a(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5901,7 +6250,7 @@ long long _wrap_smd_event_file_step_raw_becc8d2cced9bc50(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_47f25d193dad246a(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5914,7 +6263,7 @@ intgo _wrap_smd_event_file_mode_raw_becc8d2cced9bc50(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_47f25d193dad246a(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5927,7 +6276,7 @@ long long _wrap_smd_event_file_mode_step_raw_becc8d2cced9bc50(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_47f25d193dad246a(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5940,7 +6289,7 @@ double _wrap_smd_event_file_timestamp_raw_becc8d2cced9bc50(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_47f25d193dad246a(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5955,7 +6304,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_becc8d2cced9bc50(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_47f25d193dad246a(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5965,7 +6314,7 @@ void _wrap_smd_event_file_free_raw_becc8d2cced9bc50(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_becc8d2cced9bc50(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_47f25d193dad246a(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5984,7 +6333,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_becc8d2cced9bc50(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -6008,7 +6357,7 @@ struct smd_error *_wrap_smd_store_check_raw_becc8d2cced9bc50(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_47f25d193dad246a(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -6021,7 +6370,7 @@ long long _wrap_smd_store_report_count_raw_becc8d2cced9bc50(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_47f25d193dad246a(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -6036,7 +6385,7 @@ _gostring_ _wrap_smd_store_report_name_raw_becc8d2cced9bc50(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_47f25d193dad246a(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -6051,7 +6400,7 @@ intgo _wrap_smd_store_report_code_raw_becc8d2cced9bc50(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_47f25d193dad246a(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -6066,7 +6415,7 @@ _gostring_ _wrap_smd_store_report_message_raw_becc8d2cced9bc50(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_47f25d193dad246a(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
@@ -6076,7 +6425,7 @@ void _wrap_smd_store_report_free_raw_becc8d2cced9bc50(struct smd_store_report *_
 }
 
 
-struct smd_error *_wrap_smd_bucket_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+struct smd_error *_wrap_smd_bucket_open_raw_47f25d193dad246a(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_bucket **arg3 = 0 ;
@@ -6100,7 +6449,7 @@ struct smd_error *_wrap_smd_bucket_open_raw_becc8d2cced9bc50(_gostring_ _swig_go
 }
 
 
-struct smd_error *_wrap_smd_bucket_list_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_list_raw_47f25d193dad246a(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -6142,7 +6491,7 @@ struct smd_error *_wrap_smd_bucket_list_raw_becc8d2cced9bc50(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_read_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_read_raw_47f25d193dad246a(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -6170,7 +6519,7 @@ struct smd_error *_wrap_smd_bucket_read_raw_becc8d2cced9bc50(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_write_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+struct smd_error *_wrap_smd_bucket_write_raw_47f25d193dad246a(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   void *arg3 = 0 ;
@@ -6196,7 +6545,7 @@ struct smd_error *_wrap_smd_bucket_write_raw_becc8d2cced9bc50(struct smd_bucket 
 }
 
 
-struct smd_error *_wrap_smd_bucket_remove_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_bucket_remove_raw_47f25d193dad246a(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -6218,7 +6567,7 @@ struct smd_error *_wrap_smd_bucket_remove_raw_becc8d2cced9bc50(struct smd_bucket
 }
 
 
-void _wrap_smd_bucket_free_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0) {
+void _wrap_smd_bucket_free_raw_47f25d193dad246a(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   
   arg1 = *(smd_bucket **)&_swig_go_0; 
