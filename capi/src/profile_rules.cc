@@ -244,9 +244,9 @@ smd_error *smd_profile_rules_charts(smd_profile_rules *rules, smd_text **out) no
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckEvaluated(rules));
-    SMD_ASSIGN_OR_RETURN(const profile_rules::Json json,
-                         profile_rules::Charts(rules->judgement->GetSummary(),
-                                               &rules->judgement->Reader()));
+    SMD_ASSIGN_OR_RETURN(
+        const profile_rules::Json json,
+        profile_rules::Charts(rules->judgement->GetSummary(), &rules->judgement->Reader()));
     *out = new smd_text{json.StrictText()};
     return Status::Ok();
   });

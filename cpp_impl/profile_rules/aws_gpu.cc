@@ -78,9 +78,8 @@ class LowGpuUtilization final : public ProfileRule {
     std::string message =
         is_low ? StrCat(gpu, " is used to ", Fixed(high, 1), " % or less in 95 % of the last ",
                         window_, " samples; the limit is ", Fixed(p95_, 0), " %")
-               : StrCat(gpu, " fluctuates: in 5 % of the last ", window_,
-                        " samples it is used to ", Fixed(low, 1), " % or less; the limit is ",
-                        Fixed(p5_, 0), " %");
+               : StrCat(gpu, " fluctuates: in 5 % of the last ", window_, " samples it is used to ",
+                        Fixed(low, 1), " % or less; the limit is ", Fixed(p5_, 0), " %");
     Findings().push_back(MakeFinding("LowGPUUtilization", is_low ? "low" : "fluctuation", machine,
                                      gpu, is_low ? high : low, is_low ? p95_ : p5_,
                                      std::move(message)));
@@ -170,10 +169,11 @@ class BatchSize final : public ProfileRule {
     details[key] = Json::Object();
     AddBoxPlot(memory, use.At(0.25), &details[key]);
     report.details["last_timestamp"] = scan.begin;
-    Findings().push_back(MakeFinding(
-        "BatchSize", "", machine, gpu, p95, gpu_limit_,
-        StrCat("CPU, memory and use of ", gpu, " (", Fixed(p95, 1), " %) are below their limits in "
-               "95 % of the last ", window_, " samples: the batch may be too small")));
+    Findings().push_back(MakeFinding("BatchSize", "", machine, gpu, p95, gpu_limit_,
+                                     StrCat("CPU, memory and use of ", gpu, " (", Fixed(p95, 1),
+                                            " %) are below their limits in "
+                                            "95 % of the last ",
+                                            window_, " samples: the batch may be too small")));
   }
 
   const double cpu_limit_;
@@ -330,10 +330,10 @@ class LoadBalancing final : public ProfileRule {
     details["workloads"][one] = ToJson(left.second.first);
     details["workloads"][other] = ToJson(right.second.first);
     details["distances"][one][other] = distance;
-    Findings().push_back(MakeFinding(
-        "LoadBalancing", "", machine, StrCat(one, ", ", other), distance, threshold_,
-        StrCat("the loads of ", one, " and ", other, " differ by ", Fixed(distance, 2),
-               "; the limit is ", Fixed(threshold_, 2))));
+    Findings().push_back(
+        MakeFinding("LoadBalancing", "", machine, StrCat(one, ", ", other), distance, threshold_,
+                    StrCat("the loads of ", one, " and ", other, " differ by ", Fixed(distance, 2),
+                           "; the limit is ", Fixed(threshold_, 2))));
     return true;
   }
 

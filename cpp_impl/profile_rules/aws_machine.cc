@@ -72,10 +72,10 @@ class Bottleneck final : public ProfileRule {
     if (!has_fired_) return false;
     ++MutableReport().triggered;
     const double share = Share();
-    Findings().push_back(MakeFinding(
-        kind_.rule, "", "", "", share, threshold_,
-        StrCat("in ", Fixed(share, 1), " % of ", Report().datapoints, " snapshots ", kind_.what,
-               "; more than ", Fixed(threshold_, 0), " % is the limit")));
+    Findings().push_back(
+        MakeFinding(kind_.rule, "", "", "", share, threshold_,
+                    StrCat("in ", Fixed(share, 1), " % of ", Report().datapoints, " snapshots ",
+                           kind_.what, "; more than ", Fixed(threshold_, 0), " % is the limit")));
     return true;
   }
 

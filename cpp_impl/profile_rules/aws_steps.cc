@@ -71,7 +71,11 @@ class MaxInitializationTime final : public ProfileRule {
 class StepOutlier final : public ProfileRule {
  public:
   StepOutlier(double deviations, std::string mode, size_t most, const NameTable *names)
-      : deviations_(deviations), mode_(std::move(mode)), most_(most), names_(*names), times_(names) {
+      : deviations_(deviations),
+        mode_(std::move(mode)),
+        most_(most),
+        names_(*names),
+        times_(names) {
     MutableReport().details["step_details"] = Json::Object();
   }
 
@@ -176,7 +180,7 @@ class StepOutlier final : public ProfileRule {
   const size_t most_;
   const NameTable &names_;
   std::vector<Span> scan_;
-  std::map<NameId, std::map<NameId, Steps>> steps_;  // by worker and name
+  std::map<NameId, std::map<NameId, Steps>> steps_;                           // by worker and name
   std::map<NameId, std::map<int64_t, std::pair<double, double>>> intervals_;  // of this scan
   FrameworkTimes times_;
   bool has_times_ = false;
@@ -252,11 +256,11 @@ class Dataloader final : public ProfileRule {
     if (!has_few && !has_many) return false;
     ++MutableReport().violations;
     MutableReport().triggered = 1;
-    Findings().push_back(MakeFinding(
-        "Dataloader", has_few ? "few" : "many", "", "", median_,
-        cores * (has_few ? least_ : most_) / 100,
-        StrCat("about ", Fixed(median_, 0), " processes load data at once on ", cores_.size(),
-               " cores, which is too ", has_few ? "few" : "many")));
+    Findings().push_back(
+        MakeFinding("Dataloader", has_few ? "few" : "many", "", "", median_,
+                    cores * (has_few ? least_ : most_) / 100,
+                    StrCat("about ", Fixed(median_, 0), " processes load data at once on ",
+                           cores_.size(), " cores, which is too ", has_few ? "few" : "many")));
     return true;
   }
 
@@ -323,8 +327,7 @@ MadeRule MakeAwsDataloader(const rules::Parameters &parameters, const NameTable 
   SMD_ASSIGN_OR_RETURN(const double least, parameters.Number("min_threshold", 0, 1e6));
   SMD_ASSIGN_OR_RETURN(const double most, parameters.Number("max_threshold", 0, 1e6));
   SMD_ASSIGN_OR_RETURN(const int64_t patience, parameters.Whole("patience", 0, 1'000'000'000));
-  return MadeRule(
-      std::make_unique<Dataloader>(least, most, static_cast<size_t>(patience), names));
+  return MadeRule(std::make_unique<Dataloader>(least, most, static_cast<size_t>(patience), names));
 }
 
 MadeRule MakeOverallFrameworkMetrics(const rules::Parameters &, const NameTable *names) {

@@ -307,8 +307,8 @@ MadeRule MakeIoBottleneck(const rules::Parameters &parameters, const NameTable *
 
 MadeRule MakeGpuMemoryIncrease(const rules::Parameters &parameters, const NameTable *) {
   SMD_ASSIGN_OR_RETURN(const double increase, parameters.Number("increase", 0, 100));
-  return MadeRule(std::make_unique<MemoryRise>("GPUMemoryIncrease", Metric::kGpuMemory, increase,
-                                               increase));
+  return MadeRule(
+      std::make_unique<MemoryRise>("GPUMemoryIncrease", Metric::kGpuMemory, increase, increase));
 }
 
 MadeRule MakeHostMemoryLeak(const rules::Parameters &parameters, const NameTable *) {

@@ -75,12 +75,13 @@ class StepTimeSplit final : public WorkerRule {
       const Part largest = named >= rest && named >= idle ? Part::kHost
                            : rest >= idle                 ? Part::kRest
                                                           : Part::kIdle;
-      const std::string culprit =
-          largest == Part::kHost ? LargestHostPhase(summary, worker) : std::string(PartName(largest));
+      const std::string culprit = largest == Part::kHost ? LargestHostPhase(summary, worker)
+                                                         : std::string(PartName(largest));
       Add("host", name, culprit, host, host_,
           StrCat("work of the host outside of forward, backward, optimizer, data and communication "
-                 "takes ", PercentOf(host), " of a step, most of it in '", culprit,
-                 "'; the limit is ", PercentOf(host_)));
+                 "takes ",
+                 PercentOf(host), " of a step, most of it in '", culprit, "'; the limit is ",
+                 PercentOf(host_)));
       return;
     }
     const double busy = share(Part::kDeviceBusy);
@@ -179,12 +180,11 @@ class CheckpointStalls final : public WorkerRule {
     const bool is_host = slow.part == Part::kHost || slow.part == Part::kRest ||
                          slow.part == Part::kIdle || slow.part == Part::kCheckpoint;
     if (!slow.is_periodic || !is_host || slow.excess_share <= share_) return;
-    auto &finding =
-        Add("periodic", name, PartName(slow.part), slow.excess_share, share_,
-            StrCat("every ", Fixed(slow.period, 0), " steps one takes more than ",
-                   Duration(slow.limit), ", in ", PartName(slow.part), ", as with checkpoints: ",
-                   PercentOf(slow.excess_share), " of the time; the limit is ",
-                   PercentOf(share_)));
+    auto &finding = Add("periodic", name, PartName(slow.part), slow.excess_share, share_,
+                        StrCat("every ", Fixed(slow.period, 0), " steps one takes more than ",
+                               Duration(slow.limit), ", in ", PartName(slow.part),
+                               ", as with checkpoints: ", PercentOf(slow.excess_share),
+                               " of the time; the limit is ", PercentOf(share_)));
     finding.place.step = cycles[slow.indices.front()].step;
   }
 
@@ -239,7 +239,8 @@ rules::Finding &CalibratedRule::Add(std::string_view check, std::string_view wor
   each["limit"] = limit;
   each["message"] = std::string_view(message);
   report.details["findings"].Add(std::move(each));
-  Findings().push_back(MakeFinding(name_, check, worker, culprit, value, limit, std::move(message)));
+  Findings().push_back(
+      MakeFinding(name_, check, worker, culprit, value, limit, std::move(message)));
   return Findings().back();
 }
 

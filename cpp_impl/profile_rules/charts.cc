@@ -114,8 +114,7 @@ Status AddFlame(const Summary &summary, ProfileReader *reader, NameId worker, co
                 const char *title, Json *flames) {
   const auto begin = static_cast<int64_t>(cycle.start);
   const auto length = static_cast<double>(cycle.length);
-  SMD_ASSIGN_OR_RETURN(Events events,
-                       reader->Between(begin, begin + static_cast<int64_t>(length)));
+  SMD_ASSIGN_OR_RETURN(Events events, reader->Between(begin, begin + static_cast<int64_t>(length)));
   std::erase_if(events.spans, [&](const Span &span) {
     const bool is_inside = span.start >= cycle.start && span.start < cycle.start + length;
     const bool is_shown = span.category != Category::kBackground || span.is_asynchronous;
@@ -141,14 +140,13 @@ Status AddFlames(const Summary &summary, ProfileReader *reader, Json *flames) {
   const std::span<const Cycle> cycles = Steady(worker->second);
   if (cycles.empty()) return Status::Ok();
   const double median = MedianLength(cycles);
-  const auto usual = std::min_element(
-      cycles.begin(), cycles.end(), [&](const Cycle &left, const Cycle &right) {
+  const auto usual =
+      std::min_element(cycles.begin(), cycles.end(), [&](const Cycle &left, const Cycle &right) {
         return std::abs(left.length - median) < std::abs(right.length - median);
       });
-  const auto slowest =
-      std::max_element(cycles.begin(), cycles.end(), [](const Cycle &left, const Cycle &right) {
-        return left.length < right.length;
-      });
+  const auto slowest = std::max_element(
+      cycles.begin(), cycles.end(),
+      [](const Cycle &left, const Cycle &right) { return left.length < right.length; });
   SMD_RETURN_IF_ERROR(AddFlame(summary, reader, worker->first, *usual, "a usual step", flames));
   return AddFlame(summary, reader, worker->first, *slowest, "the slowest step", flames);
 }

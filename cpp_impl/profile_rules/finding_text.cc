@@ -15,11 +15,14 @@ std::string Fixed(double number, int digits) {
   return text.data();
 }
 
-std::string PercentOf(double share) { return StrCat(Fixed(share * 100, share < 0.1 ? 1 : 0), " %"); }
+std::string PercentOf(double share) {
+  return StrCat(Fixed(share * 100, share < 0.1 ? 1 : 0), " %");
+}
 
 std::string Duration(double microseconds) {
   if (microseconds < 1e3) return StrCat(Fixed(microseconds, 0), " us");
-  if (microseconds < 1e6) return StrCat(Fixed(microseconds / 1e3, microseconds < 1e5 ? 1 : 0), " ms");
+  if (microseconds < 1e6)
+    return StrCat(Fixed(microseconds / 1e3, microseconds < 1e5 ? 1 : 0), " ms");
   return StrCat(Fixed(microseconds / 1e6, microseconds < 1e8 ? 1 : 0), " s");
 }
 

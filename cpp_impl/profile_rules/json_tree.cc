@@ -30,9 +30,8 @@ Json &Json::operator[](std::string_view key) {
 
 bool Json::Has(std::string_view key) const {
   const auto *members = std::get_if<Members>(&value_);
-  return members != nullptr && std::any_of(members->begin(), members->end(), [&](const auto &each) {
-    return each.first == key;
-  });
+  return members != nullptr && std::any_of(members->begin(), members->end(),
+                                           [&](const auto &each) { return each.first == key; });
 }
 
 void Json::Add(Json item) {

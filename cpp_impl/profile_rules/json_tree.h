@@ -13,14 +13,16 @@ namespace smdebug::profile_rules {
 // Members keep the order in which they were added.
 class Json {
  public:
-  Json() = default;  // null
-  Json(bool value) : value_(value) {}             // NOLINT(google-explicit-constructor)
-  Json(int64_t value) : value_(value) {}          // NOLINT(google-explicit-constructor)
-  Json(size_t value) : value_(static_cast<int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
-  Json(double value) : value_(value) {}           // NOLINT(google-explicit-constructor)
-  Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
+  Json() = default;                       // null
+  Json(bool value) : value_(value) {}     // NOLINT(google-explicit-constructor)
+  Json(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor)
+  Json(size_t value)
+      : value_(static_cast<int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
+  Json(double value) : value_(value) {}         // NOLINT(google-explicit-constructor)
+  Json(std::string_view value)
+      : value_(std::string(value)) {}                      // NOLINT(google-explicit-constructor)
   Json(const char *value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
-  Json(const std::string &value) : value_(value) {}  // NOLINT(google-explicit-constructor)
+  Json(const std::string &value) : value_(value) {}        // NOLINT(google-explicit-constructor)
   static Json Object() { return Json(Members()); }
   static Json Array() { return Json(Items()); }
 

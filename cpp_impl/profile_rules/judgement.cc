@@ -23,8 +23,8 @@ Status SetParameter(JudgementOptions *options, std::string_view name, std::strin
   rules::Parameters::Given given = options->parameters[std::string(spec->name)];
   given.insert_or_assign(std::string(parameter), std::string(value));
   if (!IsInProfile(*spec, options->profile)) {
-    return InvalidArgument(StrCat(spec->name, " is not a rule of the profile ",
-                                  rules::ProfileName(options->profile)));
+    return InvalidArgument(
+        StrCat(spec->name, " is not a rule of the profile ", rules::ProfileName(options->profile)));
   }
   // Wrong parameters are known before a profile is opened.
   const NameTable no_names;
@@ -70,8 +70,7 @@ Result<std::unique_ptr<Judgement>> Judgement::Open(std::string_view path,
   auto names = std::make_unique<NameTable>();
   SMD_ASSIGN_OR_RETURN(ProfileReader reader,
                        ProfileReader::Open(path, options.store, options.logger, names.get()));
-  std::unique_ptr<Judgement> judgement(
-      new Judgement(std::move(names), std::move(reader), options));
+  std::unique_ptr<Judgement> judgement(new Judgement(std::move(names), std::move(reader), options));
   SMD_RETURN_IF_ERROR(judgement->AddRules(options));
   return judgement;
 }

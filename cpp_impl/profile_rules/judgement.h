@@ -22,9 +22,9 @@ namespace smdebug::profile_rules {
 // Which rules, and how.
 struct JudgementOptions {
   rules::Profile profile = rules::kDefaultProfile;
-  std::vector<std::string> rules;                            // none: all of the profile
+  std::vector<std::string> rules;                              // none: all of the profile
   std::map<std::string, rules::Parameters::Given> parameters;  // by rule
-  int64_t scan_interval = 60'000'000;                        // microseconds
+  int64_t scan_interval = 60'000'000;                          // microseconds
   storage::StoreOptions store;
   Logger logger;
 
@@ -68,7 +68,8 @@ class Judgement {
     std::string parameters;  // as reports write them
   };
 
-  Judgement(std::unique_ptr<NameTable> names, ProfileReader reader, const JudgementOptions &options);
+  Judgement(std::unique_ptr<NameTable> names, ProfileReader reader,
+            const JudgementOptions &options);
 
   Status AddRules(const JudgementOptions &options);
   void Observe(const Events &events);

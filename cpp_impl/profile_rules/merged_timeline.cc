@@ -19,8 +19,8 @@ Status MergedTimeline::WriteAll(ProfileReader *reader) {
       has_more = reader->Next(is_last ? INT64_MAX : end, &events);
       if (!has_begun_ && !events.IsEmpty()) {
         has_begun_ = true;
-        begin_ = events.samples.empty() ? events.spans.front().start
-                                        : events.samples.front().time * 1e6;
+        begin_ =
+            events.samples.empty() ? events.spans.front().start : events.samples.front().time * 1e6;
         for (const Span &span : events.spans) begin_ = std::min(begin_, span.start);
       }
       for (const Sample &sample : events.samples) Add(sample);
@@ -56,8 +56,8 @@ int64_t MergedTimeline::ProcessOf(NameId name) {
 }
 
 int64_t MergedTimeline::ThreadOf(int64_t process, NameId phase) {
-  const auto [place, is_new] = threads_.emplace(std::pair(process, phase),
-                                                static_cast<int64_t>(threads_.size()) + 1);
+  const auto [place, is_new] =
+      threads_.emplace(std::pair(process, phase), static_cast<int64_t>(threads_.size()) + 1);
   if (is_new) Describe("thread_name", process, place->second, names_.NameOf(phase));
   return place->second;
 }
@@ -69,8 +69,9 @@ void MergedTimeline::Add(const Span &span) {
   profile::AppendQuoted(&text_, names_.NameOf(span.name));
   text_ += ", \"cat\": ";
   profile::AppendQuoted(&text_, CategoryName(span.category));
-  text_ += StrCat(", \"ph\": \"X\", \"pid\": ", process, ", \"tid\": ", thread, ", \"ts\": ",
-                  PythonNumber(span.start - begin_), ", \"dur\": ", PythonNumber(span.duration));
+  text_ += StrCat(", \"ph\": \"X\", \"pid\": ", process, ", \"tid\": ", thread,
+                  ", \"ts\": ", PythonNumber(span.start - begin_),
+                  ", \"dur\": ", PythonNumber(span.duration));
   if (span.step >= 0) text_ += StrCat(", \"args\": {\"step_num\": ", span.step, "}");
   text_ += "}";
 }
@@ -79,11 +80,10 @@ void MergedTimeline::Add(const Sample &sample) {
   if (sample.metric == Metric::kOther) return;
   const int64_t process = ProcessOf(sample.node);
   Line("{\"name\": ");
-  profile::AppendQuoted(&text_,
-                        StrCat(MetricName(sample.metric), " ", names_.NameOf(sample.name)));
-  text_ += StrCat(", \"ph\": \"C\", \"pid\": ", process, ", \"ts\": ",
-                  PythonNumber(sample.time * 1e6 - begin_), ", \"args\": {\"value\": ",
-                  PythonNumber(sample.value), "}}");
+  profile::AppendQuoted(&text_, StrCat(MetricName(sample.metric), " ", names_.NameOf(sample.name)));
+  text_ += StrCat(", \"ph\": \"C\", \"pid\": ", process,
+                  ", \"ts\": ", PythonNumber(sample.time * 1e6 - begin_),
+                  ", \"args\": {\"value\": ", PythonNumber(sample.value), "}}");
 }
 
 }  // namespace smdebug::profile_rules

@@ -26,8 +26,7 @@ double QuantileOf(std::span<const double> numbers, double share) {
 
 double Mean(std::span<const double> numbers) {
   if (numbers.empty()) return 0;
-  return std::accumulate(numbers.begin(), numbers.end(), 0.0) /
-         static_cast<double>(numbers.size());
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
 }
 
 double Deviation(std::span<const double> numbers) {

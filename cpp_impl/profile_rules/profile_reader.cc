@@ -73,8 +73,7 @@ void Events::Clear() {
   spans.clear();
 }
 
-ProfileReader::ProfileReader(std::shared_ptr<storage::Store> store, Logger logger,
-                             NameTable *names)
+ProfileReader::ProfileReader(std::shared_ptr<storage::Store> store, Logger logger, NameTable *names)
     : store_(std::move(store)), logger_(std::move(logger)), names_(names) {}
 
 Result<ProfileReader> ProfileReader::Open(std::string_view path,
@@ -85,9 +84,10 @@ Result<ProfileReader> ProfileReader::Open(std::string_view path,
   ProfileReader reader(std::move(store), logger, names);
   SMD_RETURN_IF_ERROR(reader.List());
   if (reader.system_files_.empty() && reader.timeline_files_.empty()) {
-    return Status(Code::kNotFound,
-                  StrCat(reader.Location(),
-                         " has no profile; give the folder that holds \"system\" or \"framework\""));
+    return Status(
+        Code::kNotFound,
+        StrCat(reader.Location(),
+               " has no profile; give the folder that holds \"system\" or \"framework\""));
   }
   return reader;
 }

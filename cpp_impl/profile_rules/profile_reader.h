@@ -53,7 +53,6 @@ class ProfileReader {
   bool IsAtEnd() const;
 
  private:
-
   ProfileReader(std::shared_ptr<storage::Store> store, Logger logger, NameTable *names);
 
   Status List();
@@ -77,7 +76,7 @@ class ProfileReader {
   std::optional<profile::FileTexts> system_;
   std::optional<profile::FileTexts> timeline_;
   int64_t timeline_end_ = INT64_MIN;  // stamp of the last file that was read
-  Events held_;  // read, and not yet returned
+  Events held_;                       // read, and not yet returned
   // Of a phase and, where that does not decide, a name.
   std::map<std::pair<NameId, NameId>, Category> categories_;
   std::map<NameId, bool> devices_;  // whether the phase is a row of an accelerator

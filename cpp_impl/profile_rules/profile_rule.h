@@ -76,7 +76,7 @@ struct ProfileRuleSpec {
   std::string_view summary;  // when the rule reports a finding, in one sentence
   std::string_view advice;   // what to do then
   std::span<const rules::ParameterSpec> parameters;
-  Make aws;         // NULL: not a rule of the original
+  Make aws;  // NULL: not a rule of the original
   Make calibrated;
 };
 

@@ -21,8 +21,9 @@ constexpr ParameterSpec kSteps = {"patience", "", "20",
                                   "steps after the warm-up before the rule evaluates"};
 
 constexpr std::array kBatchSize = {
-    ParameterSpec{"cpu_threshold_p95", "70", "", "use of cores, in percent, below which the rule "
-                                                 "fires"},
+    ParameterSpec{"cpu_threshold_p95", "70", "",
+                  "use of cores, in percent, below which the rule "
+                  "fires"},
     ParameterSpec{"gpu_threshold_p95", "70", "70", "use of a GPU, in percent, in 95 % of the time"},
     ParameterSpec{"gpu_memory_threshold_p95", "70", "70", "memory of a GPU, in percent"},
     kPatience,
@@ -114,9 +115,10 @@ constexpr std::array kCheckpointStalls = {
 };
 
 constexpr std::array kRules = {
-    ProfileRuleSpec{"BatchSize", "A larger batch would use the machine better.",
-                    "Raise the batch size, and the learning rate with it; or use a smaller machine.",
-                    kBatchSize, MakeAwsBatchSize, MakeBatchSize},
+    ProfileRuleSpec{
+        "BatchSize", "A larger batch would use the machine better.",
+        "Raise the batch size, and the learning rate with it; or use a smaller machine.",
+        kBatchSize, MakeAwsBatchSize, MakeBatchSize},
     ProfileRuleSpec{"CPUBottleneck", "GPUs are idle while cores are busy.",
                     "Move work of the host to more processes, or to the device. Check the data "
                     "loader's transformations.",
@@ -144,12 +146,20 @@ constexpr std::array kRules = {
                     "Compare the flame chart of a slow step with that of a usual one.",
                     kStepOutlier, MakeAwsStepOutlier, MakeStepOutlier},
     ProfileRuleSpec{"Dataloader", "Too few or too many processes load data.",
-                    "Set num_workers of the data loader to about the number of cores.",
-                    kDataloader, MakeAwsDataloader, MakeDataloader},
-    ProfileRuleSpec{"OverallSystemUsage", "Never: reports how much the machines are used.", "",
-                    {}, MakeOverallSystemUsage, MakeOverallSystemUsage},
-    ProfileRuleSpec{"OverallFrameworkMetrics", "Never: reports what the time is spent on.", "",
-                    {}, MakeOverallFrameworkMetrics, MakeOverallFrameworkMetrics},
+                    "Set num_workers of the data loader to about the number of cores.", kDataloader,
+                    MakeAwsDataloader, MakeDataloader},
+    ProfileRuleSpec{"OverallSystemUsage",
+                    "Never: reports how much the machines are used.",
+                    "",
+                    {},
+                    MakeOverallSystemUsage,
+                    MakeOverallSystemUsage},
+    ProfileRuleSpec{"OverallFrameworkMetrics",
+                    "Never: reports what the time is spent on.",
+                    "",
+                    {},
+                    MakeOverallFrameworkMetrics,
+                    MakeOverallFrameworkMetrics},
     ProfileRuleSpec{"StepTimeSplit", "The host holds up steps, or the device is idle in them.",
                     "Look for copies to the host, item(), logging and synchronisation in each "
                     "step; do them every few steps.",
@@ -171,8 +181,8 @@ constexpr std::array kRules = {
                     "transformations.",
                     kDataLoaderStarves, nullptr, MakeDataLoaderStarves},
     ProfileRuleSpec{"HostMemoryLeak", "The memory of a machine rises all the time.",
-                    "Look for lists that keep tensors or results of every step.",
-                    kHostMemoryLeak, nullptr, MakeHostMemoryLeak},
+                    "Look for lists that keep tensors or results of every step.", kHostMemoryLeak,
+                    nullptr, MakeHostMemoryLeak},
     ProfileRuleSpec{"DeviceMemoryLeak", "The memory of a device rises all the time.",
                     "Detach what is kept from step to step; check caches of compiled shapes.",
                     kDeviceMemoryLeak, nullptr, MakeDeviceMemoryLeak},
@@ -195,8 +205,8 @@ Result<const ProfileRuleSpec *> FindProfileRule(std::string_view name) {
     if (rule.name == name) return &rule;
     names.push_back(rule.name);
   }
-  return InvalidArgument(StrCat("there is no rule over profiles '", name.substr(0, 64), "'",
-                                DidYouMean(name, names)));
+  return InvalidArgument(
+      StrCat("there is no rule over profiles '", name.substr(0, 64), "'", DidYouMean(name, names)));
 }
 
 Result<std::unique_ptr<ProfileRule>> MakeProfileRule(const ProfileRuleSpec &rule,

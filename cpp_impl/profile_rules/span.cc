@@ -64,9 +64,14 @@ Category ByName(std::string_view text, Category otherwise) {
 }  // namespace
 
 std::string_view MetricName(Metric metric) {
-  constexpr std::array<std::string_view, kMetricCount> kNames = {
-      "other",        "CPUUtilization",     "I/OWaitPercentage", "GPUUtilization",
-      "GPUMemoryUtilization", "MemoryUsedPercent", "Network",           "Disk"};
+  constexpr std::array<std::string_view, kMetricCount> kNames = {"other",
+                                                                 "CPUUtilization",
+                                                                 "I/OWaitPercentage",
+                                                                 "GPUUtilization",
+                                                                 "GPUMemoryUtilization",
+                                                                 "MemoryUsedPercent",
+                                                                 "Network",
+                                                                 "Disk"};
   return kNames[static_cast<size_t>(metric)];
 }
 

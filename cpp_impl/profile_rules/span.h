@@ -57,9 +57,9 @@ FileType FileTypeOf(std::string_view name);
 Category CategoryOf(std::string_view phase, std::string_view name, FileType type);
 
 struct Span {
-  double start = 0;     // microseconds since 1970
-  double duration = 0;  // microseconds
-  int64_t step = -1;    // negative: none
+  double start = 0;      // microseconds since 1970
+  double duration = 0;   // microseconds
+  int64_t step = -1;     // negative: none
   int64_t process = -1;  // of the arguments; negative: none
   NameId worker = 0;
   NameId phase = 0;

@@ -61,11 +61,11 @@ void FindPeriod(Slow *slow) {
   }
   const double median = QuantileOf(gaps, 0.5);
   const double reach = std::max(1.0, median / 10);
-  const auto close = std::count_if(gaps.begin(), gaps.end(), [&](double gap) {
-    return std::abs(gap - median) <= reach;
-  });
+  const auto close = std::count_if(gaps.begin(), gaps.end(),
+                                   [&](double gap) { return std::abs(gap - median) <= reach; });
   slow->period = median;
-  slow->is_periodic = median >= 4 && static_cast<double>(close) >= 0.7 * static_cast<double>(gaps.size());
+  slow->is_periodic =
+      median >= 4 && static_cast<double>(close) >= 0.7 * static_cast<double>(gaps.size());
 }
 
 }  // namespace

@@ -71,17 +71,16 @@ bool StartsBefore(const Span &left, const Span &right) {
 
 std::string_view PartName(Part part) {
   constexpr std::array<std::string_view, kPartCount> kNames = {
-      "data wait",  "forward", "backward",       "optimizer",   "communication",
-      "checkpoint", "host",    "rest of the step", "between steps", "device busy",
-      "exchange",   "exposed exchange"};
+      "data wait",     "forward",     "backward", "optimizer",
+      "communication", "checkpoint",  "host",     "rest of the step",
+      "between steps", "device busy", "exchange", "exposed exchange"};
   return kNames[static_cast<size_t>(part)];
 }
 
 void WorkerSteps::Settle(size_t most) {
   std::stable_sort(pending_.begin(), pending_.end(), StartsBefore);
-  const auto last = std::find_if(pending_.rbegin(), pending_.rend(), [](const Span &span) {
-    return span.category == Category::kStep;
-  });
+  const auto last = std::find_if(pending_.rbegin(), pending_.rend(),
+                                 [](const Span &span) { return span.category == Category::kStep; });
   if (last != pending_.rend()) {
     CloseUntil(static_cast<size_t>(pending_.rend() - last) - 1, most);
   } else if (pending_.size() > kMostPending) {
@@ -161,7 +160,8 @@ void WorkerSteps::Sweep(const Span &step, std::span<const Span> spans, double en
       Credit(owner, next - now, cycle);
       now = next;
     }
-    if (now < until) cycle->parts[static_cast<size_t>(Part::kIdle)] += static_cast<float>(until - now);
+    if (now < until)
+      cycle->parts[static_cast<size_t>(Part::kIdle)] += static_cast<float>(until - now);
     now = std::max(now, until);
   };
   for (const Span &span : spans) {

@@ -21,9 +21,9 @@ enum class Part : uint8_t {
   kOptimizer,
   kCommunication,
   kCheckpoint,
-  kHost,  // other named spans
-  kRest,  // inside the step, in no other span
-  kIdle,  // between steps, in no span
+  kHost,            // other named spans
+  kRest,            // inside the step, in no other span
+  kIdle,            // between steps, in no span
   kDeviceBusy,      // at least one kernel runs; overlaps the other parts
   kExchange,        // communication beside the main thread; overlaps the other parts
   kExposedExchange  // of that, what no computation overlaps

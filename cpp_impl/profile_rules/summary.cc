@@ -33,8 +33,8 @@ void Summary::Add(const Events &events) {
     Note(span.End() / 1e6);
     workers_[span.worker].Add(span);
   }
-  const size_t most = std::clamp(kMostCycles / std::max<size_t>(1, workers_.size()),
-                                 kLeastOfWorker, kMostOfWorker);
+  const size_t most =
+      std::clamp(kMostCycles / std::max<size_t>(1, workers_.size()), kLeastOfWorker, kMostOfWorker);
   for (auto &[worker, steps] : workers_) steps.Settle(most);
 }
 

@@ -110,6 +110,23 @@ static void profiler(void) {
   smd_profiler_free(NULL);
 }
 
+static void profile_rules(void) {
+  REFUSED(smd_profile_rules_new(NULL, NULL, NULL));
+  REFUSED(smd_profile_rules_set(NULL, NULL, NULL));
+  REFUSED(smd_profile_rules_set_log(NULL, SMD_LOG_INFO, NULL, NULL, NULL));
+  REFUSED(smd_profile_rules_evaluate(NULL));
+  REFUSED(smd_profile_rules_scan(NULL, 0, 0, NULL));
+  REFUSED(smd_profile_rules_findings(NULL, NULL));
+  REFUSED(smd_profile_rules_results(NULL, NULL));
+  REFUSED(smd_profile_rules_report(NULL, NULL, NULL));
+  REFUSED(smd_profile_rules_charts(NULL, NULL));
+  REFUSED(smd_profile_rules_write_timeline(NULL, NULL));
+  EXPECT(smd_profile_phase_count(NULL) == 0 && smd_profile_phase_get(NULL, 0) == NULL);
+  EXPECT(smd_profile_rule(smd_profile_rule_count()) == NULL);
+  EXPECT(smd_profile_rule_advice(NULL)[0] == '\0');
+  smd_profile_rules_free(NULL);
+}
+
 static void metadata(void) {
   REFUSED(smd_hook_set_metadata(NULL, NULL, NULL));
   REFUSED(smd_hook_describe_run(NULL));
@@ -206,6 +223,7 @@ int main(void) {
   late_tensors();
   metadata();
   profiler();
+  profile_rules();
   trial();
   rest();
   return 0;

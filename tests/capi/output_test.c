@@ -103,6 +103,22 @@ static void hook(const char *path) {
   smd_hook_options_free(options);
 }
 
+static void profile_rules(const char *path) {
+  smd_profile_rules *rules = NULL;
+  CLEARED(smd_profile_rules, smd_profile_rules_new(path, "no profile", &out));
+  EXPECT_OK(smd_profile_rules_new(path, NULL, &rules));
+  REFUSED(smd_profile_rules_set(rules, "rule", NULL));
+  REFUSED(smd_profile_rules_set(rules, "no option", "1"));
+  CLEARED(smd_findings, smd_profile_rules_findings(NULL, &out));
+  CLEARED(smd_rule_results, smd_profile_rules_results(NULL, &out));
+  CLEARED(smd_text, smd_profile_rules_report(NULL, "Straggler", &out));
+  CLEARED(smd_text, smd_profile_rules_charts(NULL, &out));
+  CLEARED(smd_strings, smd_profile_rules_scan(NULL, 0, 0, &out));
+  REFUSED(smd_profile_rules_scan(rules, 0, 0, NULL));
+  REFUSED(smd_profile_rules_write_timeline(rules, NULL));
+  smd_profile_rules_free(rules);
+}
+
 static void profiler(const char *path) {
   smd_profiler_options *options = NULL;
   smd_profiler *opened = open_profiler(path);
@@ -243,6 +259,7 @@ int main(void) {
   config();
   metadata(path);
   profiler(path);
+  profile_rules(path);
   hook(path);
   trial(path);
   tensor(path);

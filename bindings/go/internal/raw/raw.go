@@ -100,511 +100,545 @@ typedef long long swig_type_68;
 typedef long long swig_type_69;
 typedef long long swig_type_70;
 typedef long long swig_type_71;
-typedef long long swig_type_72;
+typedef _gostring_ swig_type_72;
 typedef _gostring_ swig_type_73;
 typedef _gostring_ swig_type_74;
 typedef _gostring_ swig_type_75;
-typedef long long swig_type_76;
+typedef _gostring_ swig_type_76;
 typedef _gostring_ swig_type_77;
-typedef _gostring_ swig_type_78;
+typedef long long swig_type_78;
 typedef long long swig_type_79;
 typedef _gostring_ swig_type_80;
-typedef _gostring_ swig_type_81;
-typedef _gostring_ swig_type_82;
+typedef long long swig_type_81;
+typedef long long swig_type_82;
 typedef _gostring_ swig_type_83;
-typedef _gostring_ swig_type_84;
-typedef _gostring_ swig_type_85;
+typedef long long swig_type_84;
+typedef long long swig_type_85;
 typedef long long swig_type_86;
-typedef long long swig_type_87;
-typedef long long swig_type_88;
-typedef long long swig_type_89;
+typedef _gostring_ swig_type_87;
+typedef _gostring_ swig_type_88;
+typedef _gostring_ swig_type_89;
 typedef long long swig_type_90;
 typedef _gostring_ swig_type_91;
-typedef long long swig_type_92;
+typedef _gostring_ swig_type_92;
 typedef long long swig_type_93;
 typedef _gostring_ swig_type_94;
-typedef long long swig_type_95;
+typedef _gostring_ swig_type_95;
 typedef _gostring_ swig_type_96;
 typedef _gostring_ swig_type_97;
-typedef long long swig_type_98;
-typedef long long swig_type_99;
+typedef _gostring_ swig_type_98;
+typedef _gostring_ swig_type_99;
 typedef long long swig_type_100;
 typedef long long swig_type_101;
-typedef _gostring_ swig_type_102;
+typedef long long swig_type_102;
 typedef long long swig_type_103;
-typedef _gostring_ swig_type_104;
-typedef long long swig_type_105;
-typedef _gostring_ swig_type_106;
-typedef _gostring_ swig_type_107;
-typedef long long swig_type_108;
-typedef _gostring_ swig_type_109;
-typedef long long swig_type_110;
-typedef long long swig_type_111;
-typedef _gostring_ swig_type_112;
+typedef long long swig_type_104;
+typedef _gostring_ swig_type_105;
+typedef long long swig_type_106;
+typedef long long swig_type_107;
+typedef _gostring_ swig_type_108;
+typedef long long swig_type_109;
+typedef _gostring_ swig_type_110;
+typedef _gostring_ swig_type_111;
+typedef long long swig_type_112;
 typedef long long swig_type_113;
 typedef long long swig_type_114;
-typedef _gostring_ swig_type_115;
+typedef long long swig_type_115;
 typedef _gostring_ swig_type_116;
 typedef long long swig_type_117;
-typedef long long swig_type_118;
+typedef _gostring_ swig_type_118;
 typedef long long swig_type_119;
-typedef long long swig_type_120;
-typedef long long swig_type_121;
+typedef _gostring_ swig_type_120;
+typedef _gostring_ swig_type_121;
 typedef long long swig_type_122;
-typedef long long swig_type_123;
+typedef _gostring_ swig_type_123;
 typedef long long swig_type_124;
 typedef long long swig_type_125;
 typedef _gostring_ swig_type_126;
-typedef _gostring_ swig_type_127;
-typedef _gostring_ swig_type_128;
+typedef long long swig_type_127;
+typedef long long swig_type_128;
 typedef _gostring_ swig_type_129;
 typedef _gostring_ swig_type_130;
-typedef _gostring_ swig_type_131;
-typedef _gostring_ swig_type_132;
+typedef long long swig_type_131;
+typedef long long swig_type_132;
 typedef long long swig_type_133;
-typedef _gostring_ swig_type_134;
-typedef _gostring_ swig_type_135;
-typedef _gostring_ swig_type_136;
-typedef _gostring_ swig_type_137;
-typedef _gostring_ swig_type_138;
+typedef long long swig_type_134;
+typedef long long swig_type_135;
+typedef long long swig_type_136;
+typedef long long swig_type_137;
+typedef long long swig_type_138;
 typedef long long swig_type_139;
 typedef _gostring_ swig_type_140;
 typedef _gostring_ swig_type_141;
-typedef long long swig_type_142;
+typedef _gostring_ swig_type_142;
 typedef _gostring_ swig_type_143;
 typedef _gostring_ swig_type_144;
-typedef long long swig_type_145;
-typedef long long swig_type_146;
+typedef _gostring_ swig_type_145;
+typedef _gostring_ swig_type_146;
 typedef long long swig_type_147;
 typedef _gostring_ swig_type_148;
 typedef _gostring_ swig_type_149;
 typedef _gostring_ swig_type_150;
-typedef long long swig_type_151;
+typedef _gostring_ swig_type_151;
 typedef _gostring_ swig_type_152;
-typedef _gostring_ swig_type_153;
+typedef long long swig_type_153;
 typedef _gostring_ swig_type_154;
 typedef _gostring_ swig_type_155;
 typedef long long swig_type_156;
 typedef _gostring_ swig_type_157;
-typedef long long swig_type_158;
-typedef _gostring_ swig_type_159;
-typedef _gostring_ swig_type_160;
-typedef _gostring_ swig_type_161;
+typedef _gostring_ swig_type_158;
+typedef long long swig_type_159;
+typedef long long swig_type_160;
+typedef long long swig_type_161;
 typedef _gostring_ swig_type_162;
 typedef _gostring_ swig_type_163;
-typedef long long swig_type_164;
-typedef _gostring_ swig_type_165;
+typedef _gostring_ swig_type_164;
+typedef long long swig_type_165;
 typedef _gostring_ swig_type_166;
-typedef long long swig_type_167;
+typedef _gostring_ swig_type_167;
 typedef _gostring_ swig_type_168;
 typedef _gostring_ swig_type_169;
-typedef _gostring_ swig_type_170;
+typedef long long swig_type_170;
 typedef _gostring_ swig_type_171;
 typedef long long swig_type_172;
-typedef long long swig_type_173;
-typedef long long swig_type_174;
+typedef _gostring_ swig_type_173;
+typedef _gostring_ swig_type_174;
 typedef _gostring_ swig_type_175;
-typedef long long swig_type_176;
+typedef _gostring_ swig_type_176;
 typedef _gostring_ swig_type_177;
 typedef long long swig_type_178;
-typedef long long swig_type_179;
+typedef _gostring_ swig_type_179;
 typedef _gostring_ swig_type_180;
 typedef long long swig_type_181;
 typedef _gostring_ swig_type_182;
 typedef _gostring_ swig_type_183;
 typedef _gostring_ swig_type_184;
 typedef _gostring_ swig_type_185;
-typedef _gostring_ swig_type_186;
+typedef long long swig_type_186;
 typedef long long swig_type_187;
 typedef long long swig_type_188;
 typedef _gostring_ swig_type_189;
 typedef long long swig_type_190;
 typedef _gostring_ swig_type_191;
-extern void _wrap_Swig_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_Swig_malloc_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern uintptr_t _wrap_new_smd_text_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_text_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_text_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_text_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_text_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_strings_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_strings_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_strings_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_strings_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_strings_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_integers_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_integers_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_integers_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_integers_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_integers_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_save_config_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_save_config_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_save_config_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_save_config_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_reduction_config_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_reduction_config_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_collection_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_collection_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_collection_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_collection_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_options_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_options_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_hook_options_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_hook_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_hook_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_options_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_options_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_trial_options_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_options_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_trial_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_trial_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_tensor_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_tensor_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_tensor_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_tensor_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_value_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_value_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_value_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_value_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_values_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_values_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_values_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_values_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_values_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_set_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_set_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_rule_set_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_step_file_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_step_file_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_step_file_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_step_file_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_step_file_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_event_file_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_event_file_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_event_file_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_event_file_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_store_report_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_store_report_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_store_report_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_store_report_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_store_report_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_findings_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_findings_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_findings_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_findings_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_findings_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_results_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_results_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_rule_results_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_results_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_diagnosis_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_diagnosis_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_bucket_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_bucket_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_bucket_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_bucket_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_bucket_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_scan_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_scan_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_scan_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_scan_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_scan_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_partitions_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_partitions_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_partitions_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_partitions_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_partitions_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_profiler_options_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_profiler_options_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_profiler_options_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_profiler_options_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_profiler_options_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_profiler_slot_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_copy_smd_profiler_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_delete_smd_profiler_slot_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_profiler_slot_assign_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_profiler_slot_value_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_voidp _wrap_new_int32_slot_raw_f1725b2afc1d839e(void);
-extern swig_voidp _wrap_copy_int32_slot_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern void _wrap_delete_int32_slot_raw_f1725b2afc1d839e(swig_voidp arg1);
-extern void _wrap_int32_slot_assign_raw_f1725b2afc1d839e(swig_voidp arg1, swig_intgo arg2);
-extern swig_intgo _wrap_int32_slot_value_raw_f1725b2afc1d839e(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_slot_raw_f1725b2afc1d839e(void);
-extern swig_voidp _wrap_copy_int64_slot_raw_f1725b2afc1d839e(swig_type_1 arg1);
-extern void _wrap_delete_int64_slot_raw_f1725b2afc1d839e(swig_voidp arg1);
-extern void _wrap_int64_slot_assign_raw_f1725b2afc1d839e(swig_voidp arg1, swig_type_2 arg2);
-extern swig_type_3 _wrap_int64_slot_value_raw_f1725b2afc1d839e(swig_voidp arg1);
-extern swig_voidp _wrap_new_double_slot_raw_f1725b2afc1d839e(void);
-extern swig_voidp _wrap_copy_double_slot_raw_f1725b2afc1d839e(double arg1);
-extern void _wrap_delete_double_slot_raw_f1725b2afc1d839e(swig_voidp arg1);
-extern void _wrap_double_slot_assign_raw_f1725b2afc1d839e(swig_voidp arg1, double arg2);
-extern double _wrap_double_slot_value_raw_f1725b2afc1d839e(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_array_raw_f1725b2afc1d839e(swig_type_4 arg1);
-extern void _wrap_delete_int64_array_raw_f1725b2afc1d839e(swig_voidp arg1);
-extern swig_type_5 _wrap_int64_array_getitem_raw_f1725b2afc1d839e(swig_voidp arg1, swig_type_6 arg2);
-extern void _wrap_int64_array_setitem_raw_f1725b2afc1d839e(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
-extern uintptr_t _wrap_new_smd_collection_array_raw_f1725b2afc1d839e(swig_type_9 arg1);
-extern void _wrap_delete_smd_collection_array_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_array_getitem_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_10 arg2);
-extern void _wrap_smd_collection_array_setitem_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
-extern swig_type_12 _wrap_smd_mode_name_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern swig_type_13 _wrap_smd_dtype_name_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern swig_type_14 _wrap_smd_dtype_size_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern swig_type_15 _wrap_smd_text_data_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_16 _wrap_smd_text_size_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_text_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_new_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_add_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_17 arg2);
-extern swig_type_18 _wrap_smd_strings_count_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_19 _wrap_smd_strings_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_20 arg2);
-extern swig_type_21 _wrap_smd_strings_size_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_22 arg2);
-extern void _wrap_smd_strings_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_23 _wrap_smd_integers_count_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_24 _wrap_smd_integers_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_25 arg2);
-extern void _wrap_smd_integers_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_intgo _wrap_smd_abi_level_raw_f1725b2afc1d839e(void);
-extern swig_type_26 _wrap_smd_version_string_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_smd_require_abi_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern swig_intgo _wrap_smd_has_feature_raw_f1725b2afc1d839e(swig_type_27 arg1);
-extern swig_intgo _wrap_smd_error_code_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_28 _wrap_smd_error_message_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_29 _wrap_smd_error_detail_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_30 arg2);
-extern swig_type_31 _wrap_smd_code_name_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern swig_intgo _wrap_smd_error_is_retryable_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_error_new_raw_f1725b2afc1d839e(swig_intgo arg1, swig_type_32 arg2);
-extern void _wrap_smd_error_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_dtype_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_ndim_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_33 _wrap_smd_value_nbytes_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_retain_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_value_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_strings_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_reduce_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_value_to_double_raw_f1725b2afc1d839e(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_save_config_new_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_save_config_set_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
-extern swig_intgo _wrap_smd_save_config_is_set_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_save_config_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
-extern swig_intgo _wrap_smd_save_config_saves_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
-extern uintptr_t _wrap_smd_save_config_merge_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_save_config_equal_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_to_json_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_from_json_raw_f1725b2afc1d839e(swig_type_40 arg1, uintptr_t arg2);
-extern void _wrap_smd_save_config_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_new_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_add_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_41 arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_reduction_config_raw_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_intgo _wrap_smd_reduction_config_shape_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_reductions_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_reduction_config_equal_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_to_json_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_from_json_raw_f1725b2afc1d839e(swig_type_42 arg1, uintptr_t arg2);
-extern void _wrap_smd_reduction_config_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_new_raw_f1725b2afc1d839e(swig_type_43 arg1, uintptr_t arg2);
-extern swig_type_44 _wrap_smd_collection_name_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_include_regex_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_45 arg2);
-extern uintptr_t _wrap_smd_collection_add_tensor_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_46 arg2);
-extern uintptr_t _wrap_smd_collection_remove_tensor_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_47 arg2);
-extern swig_intgo _wrap_smd_collection_has_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_48 arg2);
-extern uintptr_t _wrap_smd_collection_set_save_config_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_collection_save_histogram_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_regexes_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_tensors_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_save_config_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_reduction_config_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_to_json_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_from_json_raw_f1725b2afc1d839e(swig_type_49 arg1, uintptr_t arg2);
-extern void _wrap_smd_collection_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_new_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_set_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
-extern uintptr_t _wrap_smd_hook_options_load_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_52 arg2);
-extern uintptr_t _wrap_smd_hook_options_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_regexes_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collections_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collection_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_save_config_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_include_regex_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_55 arg2);
-extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_add_collection_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_hook_options_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_56 _wrap_smd_action_name_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern swig_type_57 _wrap_smd_level_name_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern swig_type_58 _wrap_smd_rule_status_name_raw_f1725b2afc1d839e(swig_intgo arg1);
-extern swig_type_59 _wrap_smd_findings_count_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_findings_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_60 arg2);
-extern void _wrap_smd_findings_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_61 _wrap_smd_rule_results_count_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_results_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_62 arg2);
-extern void _wrap_smd_rule_results_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_63 _wrap_smd_builtin_rule_count_raw_f1725b2afc1d839e(void);
-extern uintptr_t _wrap_smd_builtin_rule_raw_f1725b2afc1d839e(swig_type_64 arg1);
-extern uintptr_t _wrap_smd_rule_set_new_raw_f1725b2afc1d839e(swig_type_65 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_add_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_evaluate_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_rule_set_results_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_reset_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_rule_set_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_set_diagnose_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_70 _wrap_smd_diagnosis_count_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_diagnosis_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_71 arg2);
-extern void _wrap_smd_diagnosis_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_new_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_flush_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_hook_close_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_hook_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_set_mode_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_mode_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_begin_step_raw_f1725b2afc1d839e(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_hook_end_step_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_discard_step_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_add_to_step_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_72 _wrap_smd_hook_last_step_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_wants_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_73 arg2);
-extern swig_intgo _wrap_smd_hook_saves_step_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_collection_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_ensure_collection_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_75 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_add_collection_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_collections_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_export_collections_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_intgo _wrap_smd_hook_is_recording_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_76 _wrap_smd_hook_count_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_77 arg2);
-extern uintptr_t _wrap_smd_hook_attach_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_hook_action_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_take_findings_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_forgo_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3);
-extern uintptr_t _wrap_smd_trial_options_new_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_options_set_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_80 arg2, swig_type_81 arg3);
-extern void _wrap_smd_trial_options_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_new_raw_f1725b2afc1d839e(swig_type_82 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_load_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_open_raw_f1725b2afc1d839e(swig_type_83 arg1, uintptr_t arg2, uintptr_t arg3);
-extern void _wrap_smd_trial_cancel_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_trial_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_84 _wrap_smd_trial_path_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_85 _wrap_smd_trial_name_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_refresh_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_trial_has_ended_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_86 _wrap_smd_trial_last_complete_step_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_steps_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_modes_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_mode_step_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_87 arg2, swig_voidp arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_global_step_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_step_state_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_89 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_wait_for_step_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_90 arg2, swig_intgo arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_trial_workers_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collections_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collection_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_tensor_names_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_92 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_recorded_names_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_93 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_tensor_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_94 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_95 arg4, swig_intgo arg5);
-extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_96 arg2);
-extern swig_type_97 _wrap_smd_tensor_name_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_original_name_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_steps_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_98 arg2, swig_intgo arg3, swig_type_99 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_101 arg2, swig_intgo arg3, swig_type_102 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_type_104 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_105 arg2, swig_intgo arg3, swig_type_106 arg4, swig_type_107 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, swig_type_109 arg4, uintptr_t arg5);
-extern void _wrap_smd_tensor_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_values_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_110 arg2, swig_type_111 arg3, swig_intgo arg4, swig_type_112 arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_tensor_reduction_values_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_113 arg2, swig_type_114 arg3, swig_intgo arg4, swig_type_115 arg5, swig_type_116 arg6, swig_intgo arg7, uintptr_t arg8);
-extern swig_type_117 _wrap_smd_values_count_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_118 _wrap_smd_values_step_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_119 arg2);
-extern uintptr_t _wrap_smd_values_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_120 arg2, uintptr_t arg3);
-extern swig_type_121 _wrap_smd_values_run_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_122 arg2);
-extern void _wrap_smd_values_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_full_shape_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_123 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_value_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_124 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_reduction_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_125 arg2, swig_intgo arg3, swig_type_126 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_hook_set_metadata_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_127 arg2, swig_type_128 arg3);
-extern uintptr_t _wrap_smd_hook_describe_run_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_metadata_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_129 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_scan_new_raw_f1725b2afc1d839e(swig_type_130 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_scan_add_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_131 arg2, swig_type_132 arg3);
-extern uintptr_t _wrap_smd_scan_partitions_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_133 _wrap_smd_partitions_count_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_partitions_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_scan_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_profiler_options_new_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_profiler_options_set_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_134 arg2, swig_type_135 arg3);
-extern uintptr_t _wrap_smd_profiler_options_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_136 arg2, uintptr_t arg3);
-extern void _wrap_smd_profiler_options_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_profiler_new_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_profiler_follow_raw_f1725b2afc1d839e(swig_type_137 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_intgo _wrap_smd_profiler_update_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_intgo _wrap_smd_profiler_is_active_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_138 arg2, swig_type_139 arg3, swig_type_140 arg4);
-extern uintptr_t _wrap_smd_profiler_get_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_141 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_profiler_flush_raw_f1725b2afc1d839e(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_profiler_close_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_profiler_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_142 _wrap_smd_profiler_now_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_profiler_event_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_143 arg2, swig_type_144 arg3, swig_type_145 arg4, swig_type_146 arg5, swig_type_147 arg6, swig_type_148 arg7);
-extern uintptr_t _wrap_smd_profiler_begin_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_149 arg2, swig_type_150 arg3, swig_type_151 arg4, swig_type_152 arg5);
-extern uintptr_t _wrap_smd_profiler_end_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_153 arg2);
-extern uintptr_t _wrap_smd_profiler_instant_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_154 arg2, swig_type_155 arg3, swig_type_156 arg4, swig_type_157 arg5);
-extern swig_type_158 _wrap_smd_profiler_count_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_159 arg2);
-extern uintptr_t _wrap_smd_profile_import_trace_raw_f1725b2afc1d839e(swig_type_160 arg1, swig_type_161 arg2, swig_type_162 arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_step_file_open_raw_f1725b2afc1d839e(swig_type_163 arg1, swig_type_164 arg2, swig_type_165 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_166 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_167 arg5, swig_intgo arg6, swig_type_168 arg7);
-extern swig_type_169 _wrap_smd_step_file_path_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_close_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern void _wrap_smd_step_file_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_f1725b2afc1d839e(swig_type_170 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_next_raw_f1725b2afc1d839e(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_171 _wrap_smd_event_file_tensor_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_172 _wrap_smd_event_file_step_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_intgo _wrap_smd_event_file_mode_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_173 _wrap_smd_event_file_mode_step_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern double _wrap_smd_event_file_timestamp_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_value_raw_f1725b2afc1d839e(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_event_file_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_174 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_f1725b2afc1d839e(swig_type_175 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_176 _wrap_smd_store_report_count_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern swig_type_177 _wrap_smd_store_report_name_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_178 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_179 arg2);
-extern swig_type_180 _wrap_smd_store_report_message_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_181 arg2);
-extern void _wrap_smd_store_report_free_raw_f1725b2afc1d839e(uintptr_t arg1);
-extern uintptr_t _wrap_smd_bucket_open_raw_f1725b2afc1d839e(swig_type_182 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_bucket_list_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_183 arg2, swig_type_184 arg3, swig_type_185 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_read_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_186 arg2, swig_type_187 arg3, swig_type_188 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_write_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_189 arg2, uintptr_t arg3, swig_type_190 arg4);
-extern uintptr_t _wrap_smd_bucket_remove_raw_f1725b2afc1d839e(uintptr_t arg1, swig_type_191 arg2);
-extern void _wrap_smd_bucket_free_raw_f1725b2afc1d839e(uintptr_t arg1);
+typedef long long swig_type_192;
+typedef long long swig_type_193;
+typedef _gostring_ swig_type_194;
+typedef long long swig_type_195;
+typedef _gostring_ swig_type_196;
+typedef _gostring_ swig_type_197;
+typedef _gostring_ swig_type_198;
+typedef _gostring_ swig_type_199;
+typedef _gostring_ swig_type_200;
+typedef long long swig_type_201;
+typedef long long swig_type_202;
+typedef _gostring_ swig_type_203;
+typedef long long swig_type_204;
+typedef _gostring_ swig_type_205;
+extern void _wrap_Swig_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_Swig_malloc_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern uintptr_t _wrap_new_smd_text_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_text_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_text_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_text_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_text_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_strings_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_strings_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_strings_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_strings_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_strings_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_integers_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_integers_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_integers_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_integers_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_integers_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_save_config_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_save_config_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_save_config_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_save_config_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_reduction_config_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_reduction_config_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_collection_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_collection_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_collection_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_collection_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_options_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_options_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_hook_options_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_hook_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_hook_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_options_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_options_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_trial_options_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_options_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_trial_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_trial_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_tensor_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_tensor_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_tensor_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_tensor_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_value_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_value_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_value_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_value_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_values_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_values_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_values_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_values_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_values_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_set_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_set_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_rule_set_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_profile_rules_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_profile_rules_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_profile_rules_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_profile_rules_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profile_rules_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_step_file_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_step_file_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_step_file_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_step_file_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_step_file_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_event_file_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_event_file_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_event_file_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_event_file_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_store_report_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_store_report_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_store_report_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_store_report_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_store_report_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_findings_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_findings_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_findings_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_findings_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_findings_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_results_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_results_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_rule_results_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_results_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_diagnosis_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_diagnosis_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_bucket_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_bucket_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_bucket_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_bucket_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_bucket_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_scan_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_scan_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_scan_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_scan_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_scan_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_partitions_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_partitions_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_partitions_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_partitions_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_partitions_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_profiler_options_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_profiler_options_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_profiler_options_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_profiler_options_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profiler_options_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_profiler_slot_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_copy_smd_profiler_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_delete_smd_profiler_slot_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_profiler_slot_assign_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profiler_slot_value_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_voidp _wrap_new_int32_slot_raw_d3dfd86e7e910180(void);
+extern swig_voidp _wrap_copy_int32_slot_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern void _wrap_delete_int32_slot_raw_d3dfd86e7e910180(swig_voidp arg1);
+extern void _wrap_int32_slot_assign_raw_d3dfd86e7e910180(swig_voidp arg1, swig_intgo arg2);
+extern swig_intgo _wrap_int32_slot_value_raw_d3dfd86e7e910180(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_slot_raw_d3dfd86e7e910180(void);
+extern swig_voidp _wrap_copy_int64_slot_raw_d3dfd86e7e910180(swig_type_1 arg1);
+extern void _wrap_delete_int64_slot_raw_d3dfd86e7e910180(swig_voidp arg1);
+extern void _wrap_int64_slot_assign_raw_d3dfd86e7e910180(swig_voidp arg1, swig_type_2 arg2);
+extern swig_type_3 _wrap_int64_slot_value_raw_d3dfd86e7e910180(swig_voidp arg1);
+extern swig_voidp _wrap_new_double_slot_raw_d3dfd86e7e910180(void);
+extern swig_voidp _wrap_copy_double_slot_raw_d3dfd86e7e910180(double arg1);
+extern void _wrap_delete_double_slot_raw_d3dfd86e7e910180(swig_voidp arg1);
+extern void _wrap_double_slot_assign_raw_d3dfd86e7e910180(swig_voidp arg1, double arg2);
+extern double _wrap_double_slot_value_raw_d3dfd86e7e910180(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_array_raw_d3dfd86e7e910180(swig_type_4 arg1);
+extern void _wrap_delete_int64_array_raw_d3dfd86e7e910180(swig_voidp arg1);
+extern swig_type_5 _wrap_int64_array_getitem_raw_d3dfd86e7e910180(swig_voidp arg1, swig_type_6 arg2);
+extern void _wrap_int64_array_setitem_raw_d3dfd86e7e910180(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
+extern uintptr_t _wrap_new_smd_collection_array_raw_d3dfd86e7e910180(swig_type_9 arg1);
+extern void _wrap_delete_smd_collection_array_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_array_getitem_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_10 arg2);
+extern void _wrap_smd_collection_array_setitem_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
+extern swig_type_12 _wrap_smd_mode_name_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern swig_type_13 _wrap_smd_dtype_name_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern swig_type_14 _wrap_smd_dtype_size_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern swig_type_15 _wrap_smd_text_data_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_16 _wrap_smd_text_size_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_text_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_new_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_add_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_17 arg2);
+extern swig_type_18 _wrap_smd_strings_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_19 _wrap_smd_strings_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_20 arg2);
+extern swig_type_21 _wrap_smd_strings_size_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_22 arg2);
+extern void _wrap_smd_strings_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_23 _wrap_smd_integers_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_24 _wrap_smd_integers_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_25 arg2);
+extern void _wrap_smd_integers_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_intgo _wrap_smd_abi_level_raw_d3dfd86e7e910180(void);
+extern swig_type_26 _wrap_smd_version_string_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_smd_require_abi_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern swig_intgo _wrap_smd_has_feature_raw_d3dfd86e7e910180(swig_type_27 arg1);
+extern swig_intgo _wrap_smd_error_code_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_28 _wrap_smd_error_message_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_29 _wrap_smd_error_detail_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_30 arg2);
+extern swig_type_31 _wrap_smd_code_name_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern swig_intgo _wrap_smd_error_is_retryable_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_error_new_raw_d3dfd86e7e910180(swig_intgo arg1, swig_type_32 arg2);
+extern void _wrap_smd_error_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_dtype_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_ndim_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_33 _wrap_smd_value_nbytes_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_retain_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_value_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_strings_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_reduce_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_value_to_double_raw_d3dfd86e7e910180(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_save_config_new_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_save_config_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
+extern swig_intgo _wrap_smd_save_config_is_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_save_config_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
+extern swig_intgo _wrap_smd_save_config_saves_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
+extern uintptr_t _wrap_smd_save_config_merge_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_save_config_equal_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_to_json_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_from_json_raw_d3dfd86e7e910180(swig_type_40 arg1, uintptr_t arg2);
+extern void _wrap_smd_save_config_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_new_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_add_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_41 arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_reduction_config_raw_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_intgo _wrap_smd_reduction_config_shape_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_reductions_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_reduction_config_equal_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_to_json_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_from_json_raw_d3dfd86e7e910180(swig_type_42 arg1, uintptr_t arg2);
+extern void _wrap_smd_reduction_config_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_new_raw_d3dfd86e7e910180(swig_type_43 arg1, uintptr_t arg2);
+extern swig_type_44 _wrap_smd_collection_name_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_include_regex_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_45 arg2);
+extern uintptr_t _wrap_smd_collection_add_tensor_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_46 arg2);
+extern uintptr_t _wrap_smd_collection_remove_tensor_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_47 arg2);
+extern swig_intgo _wrap_smd_collection_has_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_48 arg2);
+extern uintptr_t _wrap_smd_collection_set_save_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_collection_save_histogram_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_regexes_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_tensors_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_save_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_reduction_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_to_json_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_from_json_raw_d3dfd86e7e910180(swig_type_49 arg1, uintptr_t arg2);
+extern void _wrap_smd_collection_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_new_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
+extern uintptr_t _wrap_smd_hook_options_load_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_52 arg2);
+extern uintptr_t _wrap_smd_hook_options_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_regexes_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collections_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_save_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_include_regex_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_55 arg2);
+extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_add_collection_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_hook_options_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_56 _wrap_smd_action_name_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern swig_type_57 _wrap_smd_level_name_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern swig_type_58 _wrap_smd_rule_status_name_raw_d3dfd86e7e910180(swig_intgo arg1);
+extern swig_type_59 _wrap_smd_findings_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_findings_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_60 arg2);
+extern void _wrap_smd_findings_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_61 _wrap_smd_rule_results_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_results_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_62 arg2);
+extern void _wrap_smd_rule_results_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_63 _wrap_smd_builtin_rule_count_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_smd_builtin_rule_raw_d3dfd86e7e910180(swig_type_64 arg1);
+extern uintptr_t _wrap_smd_rule_set_new_raw_d3dfd86e7e910180(swig_type_65 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_add_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_evaluate_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_rule_set_results_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_reset_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_rule_set_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_70 _wrap_smd_profile_rule_count_raw_d3dfd86e7e910180(void);
+extern uintptr_t _wrap_smd_profile_rule_raw_d3dfd86e7e910180(swig_type_71 arg1);
+extern swig_type_72 _wrap_smd_profile_rule_advice_raw_d3dfd86e7e910180(swig_type_73 arg1);
+extern uintptr_t _wrap_smd_profile_rules_new_raw_d3dfd86e7e910180(swig_type_74 arg1, swig_type_75 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_profile_rules_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_76 arg2, swig_type_77 arg3);
+extern uintptr_t _wrap_smd_profile_rules_evaluate_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profile_rules_scan_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_profile_rules_findings_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profile_rules_results_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profile_rules_report_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_80 arg2, uintptr_t arg3);
+extern swig_type_81 _wrap_smd_profile_phase_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profile_phase_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_82 arg2);
+extern uintptr_t _wrap_smd_profile_rules_charts_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profile_rules_write_timeline_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_83 arg2);
+extern void _wrap_smd_profile_rules_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_set_diagnose_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_84 _wrap_smd_diagnosis_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_diagnosis_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_85 arg2);
+extern void _wrap_smd_diagnosis_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_new_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_flush_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_hook_close_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_hook_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_set_mode_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_mode_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_begin_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_hook_end_step_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_discard_step_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_add_to_step_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_86 _wrap_smd_hook_last_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_wants_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_87 arg2);
+extern swig_intgo _wrap_smd_hook_saves_step_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_88 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_ensure_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_89 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_add_collection_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_collections_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_export_collections_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_intgo _wrap_smd_hook_is_recording_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_90 _wrap_smd_hook_count_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_91 arg2);
+extern uintptr_t _wrap_smd_hook_attach_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_hook_action_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_take_findings_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_forgo_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_92 arg2, swig_type_93 arg3);
+extern uintptr_t _wrap_smd_trial_options_new_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_options_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_94 arg2, swig_type_95 arg3);
+extern void _wrap_smd_trial_options_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_new_raw_d3dfd86e7e910180(swig_type_96 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_load_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_open_raw_d3dfd86e7e910180(swig_type_97 arg1, uintptr_t arg2, uintptr_t arg3);
+extern void _wrap_smd_trial_cancel_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_trial_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_98 _wrap_smd_trial_path_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_99 _wrap_smd_trial_name_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_refresh_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_trial_has_ended_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_100 _wrap_smd_trial_last_complete_step_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_steps_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_modes_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_mode_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_101 arg2, swig_voidp arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_global_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_102 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_step_state_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_wait_for_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_104 arg2, swig_intgo arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_trial_workers_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collections_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_105 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_tensor_names_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_106 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_trial_recorded_names_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_107 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_tensor_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_108 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_109 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_110 arg2);
+extern swig_type_111 _wrap_smd_tensor_name_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_original_name_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_steps_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_112 arg2, swig_intgo arg3, swig_type_113 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_114 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_115 arg2, swig_intgo arg3, swig_type_116 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_117 arg2, swig_intgo arg3, swig_type_118 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_119 arg2, swig_intgo arg3, swig_type_120 arg4, swig_type_121 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_122 arg2, swig_intgo arg3, swig_type_123 arg4, uintptr_t arg5);
+extern void _wrap_smd_tensor_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_values_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_124 arg2, swig_type_125 arg3, swig_intgo arg4, swig_type_126 arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_tensor_reduction_values_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_127 arg2, swig_type_128 arg3, swig_intgo arg4, swig_type_129 arg5, swig_type_130 arg6, swig_intgo arg7, uintptr_t arg8);
+extern swig_type_131 _wrap_smd_values_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_132 _wrap_smd_values_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_133 arg2);
+extern uintptr_t _wrap_smd_values_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_134 arg2, uintptr_t arg3);
+extern swig_type_135 _wrap_smd_values_run_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_136 arg2);
+extern void _wrap_smd_values_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_full_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_137 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_value_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_138 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_reduction_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_139 arg2, swig_intgo arg3, swig_type_140 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_hook_set_metadata_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_141 arg2, swig_type_142 arg3);
+extern uintptr_t _wrap_smd_hook_describe_run_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_metadata_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_143 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_scan_new_raw_d3dfd86e7e910180(swig_type_144 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_scan_add_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_145 arg2, swig_type_146 arg3);
+extern uintptr_t _wrap_smd_scan_partitions_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_147 _wrap_smd_partitions_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_partitions_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_scan_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profiler_options_new_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profiler_options_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_148 arg2, swig_type_149 arg3);
+extern uintptr_t _wrap_smd_profiler_options_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_150 arg2, uintptr_t arg3);
+extern void _wrap_smd_profiler_options_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profiler_new_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_profiler_follow_raw_d3dfd86e7e910180(swig_type_151 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_intgo _wrap_smd_profiler_update_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_intgo _wrap_smd_profiler_is_active_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_152 arg2, swig_type_153 arg3, swig_type_154 arg4);
+extern uintptr_t _wrap_smd_profiler_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_155 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_profiler_flush_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_profiler_close_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_profiler_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_156 _wrap_smd_profiler_now_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profiler_event_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_157 arg2, swig_type_158 arg3, swig_type_159 arg4, swig_type_160 arg5, swig_type_161 arg6, swig_type_162 arg7);
+extern uintptr_t _wrap_smd_profiler_begin_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_163 arg2, swig_type_164 arg3, swig_type_165 arg4, swig_type_166 arg5);
+extern uintptr_t _wrap_smd_profiler_end_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_167 arg2);
+extern uintptr_t _wrap_smd_profiler_instant_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_168 arg2, swig_type_169 arg3, swig_type_170 arg4, swig_type_171 arg5);
+extern swig_type_172 _wrap_smd_profiler_count_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_173 arg2);
+extern uintptr_t _wrap_smd_profile_import_trace_raw_d3dfd86e7e910180(swig_type_174 arg1, swig_type_175 arg2, swig_type_176 arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_step_file_open_raw_d3dfd86e7e910180(swig_type_177 arg1, swig_type_178 arg2, swig_type_179 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_180 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_181 arg5, swig_intgo arg6, swig_type_182 arg7);
+extern swig_type_183 _wrap_smd_step_file_path_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_close_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern void _wrap_smd_step_file_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_open_raw_d3dfd86e7e910180(swig_type_184 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_next_raw_d3dfd86e7e910180(uintptr_t arg1, swig_voidp arg2);
+extern swig_type_185 _wrap_smd_event_file_tensor_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_186 _wrap_smd_event_file_step_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_intgo _wrap_smd_event_file_mode_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_187 _wrap_smd_event_file_mode_step_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern double _wrap_smd_event_file_timestamp_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_value_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_event_file_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collections_to_json_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_188 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_d3dfd86e7e910180(swig_type_189 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_190 _wrap_smd_store_report_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_191 _wrap_smd_store_report_name_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_192 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_193 arg2);
+extern swig_type_194 _wrap_smd_store_report_message_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_195 arg2);
+extern void _wrap_smd_store_report_free_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_bucket_open_raw_d3dfd86e7e910180(swig_type_196 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_197 arg2, swig_type_198 arg3, swig_type_199 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_200 arg2, swig_type_201 arg3, swig_type_202 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_203 arg2, uintptr_t arg3, swig_type_204 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_205 arg2);
+extern void _wrap_smd_bucket_free_raw_d3dfd86e7e910180(uintptr_t arg1);
 #undef intgo
 */
 import "C"
@@ -647,13 +681,13 @@ func swigCopyString(s string) string {
 
 func Swig_free(arg1 uintptr) {
 	_swig_i_0 := arg1
-	C._wrap_Swig_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_Swig_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Swig_malloc(arg1 int) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0)))
+	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
@@ -673,32 +707,32 @@ type Smd_text interface {
 
 func New_smd_text_slot() (_swig_ret Smd_text) {
 	var swig_r Smd_text
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_text_slot(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_text_slot(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_text_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_text_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_text_slot_assign(arg1 Smd_text, arg2 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_text_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_text_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_text_slot_value(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -718,32 +752,32 @@ type Smd_strings interface {
 
 func New_smd_strings_slot() (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_strings_slot(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_strings_slot(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_strings_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_strings_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_slot_assign(arg1 Smd_strings, arg2 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_strings_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_strings_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_strings_slot_value(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -763,32 +797,32 @@ type Smd_integers interface {
 
 func New_smd_integers_slot() (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_integers_slot(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_integers_slot(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_integers_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_integers_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_slot_assign(arg1 Smd_integers, arg2 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_integers_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_integers_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_integers_slot_value(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -808,32 +842,32 @@ type Smd_save_config interface {
 
 func New_smd_save_config_slot() (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_save_config_slot(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_save_config_slot(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_save_config_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_save_config_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_save_config_slot_assign(arg1 Smd_save_config, arg2 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_save_config_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_save_config_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_save_config_slot_value(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -853,32 +887,32 @@ type Smd_reduction_config interface {
 
 func New_smd_reduction_config_slot() (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_reduction_config_slot(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_reduction_config_slot(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_reduction_config_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_reduction_config_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_slot_assign(arg1 Smd_reduction_config, arg2 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_reduction_config_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_reduction_config_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_reduction_config_slot_value(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -898,32 +932,32 @@ type Smd_collection interface {
 
 func New_smd_collection_slot() (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_collection_slot(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_slot(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_slot_assign(arg1 Smd_collection, arg2 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_collection_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_collection_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_collection_slot_value(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -943,32 +977,32 @@ type Smd_hook_options interface {
 
 func New_smd_hook_options_slot() (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_hook_options_slot(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_options_slot(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_options_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_options_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_slot_assign(arg1 Smd_hook_options, arg2 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_options_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_options_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_options_slot_value(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -988,32 +1022,32 @@ type Smd_hook interface {
 
 func New_smd_hook_slot() (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_hook_slot(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_slot(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_slot_assign(arg1 Smd_hook, arg2 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_slot_value(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1033,32 +1067,32 @@ type Smd_trial_options interface {
 
 func New_smd_trial_options_slot() (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_trial_options_slot(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_options_slot(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_options_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_options_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_options_slot_assign(arg1 Smd_trial_options, arg2 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_options_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_options_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_options_slot_value(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1078,32 +1112,32 @@ type Smd_trial interface {
 
 func New_smd_trial_slot() (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_trial_slot(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_slot(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_slot_assign(arg1 Smd_trial, arg2 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_slot_value(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1123,32 +1157,32 @@ type Smd_tensor interface {
 
 func New_smd_tensor_slot() (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_tensor_slot(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_tensor_slot(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_tensor_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_tensor_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_slot_assign(arg1 Smd_tensor, arg2 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_tensor_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_tensor_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_tensor_slot_value(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1168,32 +1202,32 @@ type Smd_value interface {
 
 func New_smd_value_slot() (_swig_ret Smd_value) {
 	var swig_r Smd_value
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_value_slot(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_value_slot(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_value_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_value_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_slot_assign(arg1 Smd_value, arg2 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_value_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_value_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_value_slot_value(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1213,32 +1247,32 @@ type Smd_values interface {
 
 func New_smd_values_slot() (_swig_ret Smd_values) {
 	var swig_r Smd_values
-	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_new_smd_values_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_new_smd_values_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_values_slot(arg1 Smd_values) (_swig_ret Smd_values) {
 	var swig_r Smd_values
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_copy_smd_values_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_copy_smd_values_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_values_slot(arg1 Smd_values) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_values_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_values_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_values_slot_assign(arg1 Smd_values, arg2 Smd_values) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_values_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_values_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_values_slot_value(arg1 Smd_values) (_swig_ret Smd_values) {
 	var swig_r Smd_values
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_smd_values_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_smd_values_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1258,32 +1292,77 @@ type Smd_rule_set interface {
 
 func New_smd_rule_set_slot() (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_rule_set_slot(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_set_slot(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_set_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_set_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_slot_assign(arg1 Smd_rule_set, arg2 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_set_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_set_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_set_slot_value(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+type SwigcptrSmd_profile_rules uintptr
+
+func (p SwigcptrSmd_profile_rules) Swigcptr() uintptr {
+	return (uintptr)(p)
+}
+
+func (p SwigcptrSmd_profile_rules) SwigIsSmd_profile_rules() {
+}
+
+type Smd_profile_rules interface {
+	Swigcptr() uintptr
+	SwigIsSmd_profile_rules()
+}
+
+func New_smd_profile_rules_slot() (_swig_ret Smd_profile_rules) {
+	var swig_r Smd_profile_rules
+	swig_r = (Smd_profile_rules)(SwigcptrSmd_profile_rules(C._wrap_new_smd_profile_rules_slot_raw_d3dfd86e7e910180()))
+	return swig_r
+}
+
+func Copy_smd_profile_rules_slot(arg1 Smd_profile_rules) (_swig_ret Smd_profile_rules) {
+	var swig_r Smd_profile_rules
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_profile_rules)(SwigcptrSmd_profile_rules(C._wrap_copy_smd_profile_rules_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+func Delete_smd_profile_rules_slot(arg1 Smd_profile_rules) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_delete_smd_profile_rules_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_profile_rules_slot_assign(arg1 Smd_profile_rules, arg2 Smd_profile_rules) {
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	C._wrap_smd_profile_rules_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+}
+
+func Smd_profile_rules_slot_value(arg1 Smd_profile_rules) (_swig_ret Smd_profile_rules) {
+	var swig_r Smd_profile_rules
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_profile_rules)(SwigcptrSmd_profile_rules(C._wrap_smd_profile_rules_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1303,32 +1382,32 @@ type Smd_step_file interface {
 
 func New_smd_step_file_slot() (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_step_file_slot(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_step_file_slot(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_step_file_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_step_file_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_step_file_slot_assign(arg1 Smd_step_file, arg2 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_step_file_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_step_file_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_step_file_slot_value(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1348,32 +1427,32 @@ type Smd_event_file interface {
 
 func New_smd_event_file_slot() (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_event_file_slot(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_event_file_slot(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_event_file_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_event_file_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_slot_assign(arg1 Smd_event_file, arg2 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_event_file_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_event_file_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_event_file_slot_value(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1393,32 +1472,32 @@ type Smd_store_report interface {
 
 func New_smd_store_report_slot() (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_store_report_slot(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_store_report_slot(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_store_report_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_store_report_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_store_report_slot_assign(arg1 Smd_store_report, arg2 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_store_report_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_store_report_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_store_report_slot_value(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1438,32 +1517,32 @@ type Smd_findings interface {
 
 func New_smd_findings_slot() (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_findings_slot(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_findings_slot(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_findings_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_findings_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_findings_slot_assign(arg1 Smd_findings, arg2 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_findings_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_findings_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_findings_slot_value(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1483,32 +1562,32 @@ type Smd_rule_results interface {
 
 func New_smd_rule_results_slot() (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_rule_results_slot(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_results_slot(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_results_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_results_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_slot_assign(arg1 Smd_rule_results, arg2 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_results_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_results_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_results_slot_value(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1528,32 +1607,32 @@ type Smd_diagnosis interface {
 
 func New_smd_diagnosis_slot() (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_diagnosis_slot(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_diagnosis_slot(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_diagnosis_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_diagnosis_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_diagnosis_slot_assign(arg1 Smd_diagnosis, arg2 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_diagnosis_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_diagnosis_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_diagnosis_slot_value(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1573,32 +1652,32 @@ type Smd_bucket interface {
 
 func New_smd_bucket_slot() (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_bucket_slot(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_bucket_slot(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_bucket_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_bucket_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_slot_assign(arg1 Smd_bucket, arg2 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_bucket_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_bucket_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_bucket_slot_value(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1618,32 +1697,32 @@ type Smd_scan interface {
 
 func New_smd_scan_slot() (_swig_ret Smd_scan) {
 	var swig_r Smd_scan
-	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_new_smd_scan_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_new_smd_scan_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_scan_slot(arg1 Smd_scan) (_swig_ret Smd_scan) {
 	var swig_r Smd_scan
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_copy_smd_scan_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_copy_smd_scan_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_scan_slot(arg1 Smd_scan) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_scan_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_scan_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_scan_slot_assign(arg1 Smd_scan, arg2 Smd_scan) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_scan_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_scan_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_scan_slot_value(arg1 Smd_scan) (_swig_ret Smd_scan) {
 	var swig_r Smd_scan
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_smd_scan_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_smd_scan_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1663,32 +1742,32 @@ type Smd_partitions interface {
 
 func New_smd_partitions_slot() (_swig_ret Smd_partitions) {
 	var swig_r Smd_partitions
-	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_new_smd_partitions_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_new_smd_partitions_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_partitions_slot(arg1 Smd_partitions) (_swig_ret Smd_partitions) {
 	var swig_r Smd_partitions
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_copy_smd_partitions_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_copy_smd_partitions_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_partitions_slot(arg1 Smd_partitions) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_partitions_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_partitions_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_partitions_slot_assign(arg1 Smd_partitions, arg2 Smd_partitions) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_partitions_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_partitions_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_partitions_slot_value(arg1 Smd_partitions) (_swig_ret Smd_partitions) {
 	var swig_r Smd_partitions
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_smd_partitions_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_smd_partitions_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1708,32 +1787,32 @@ type Smd_profiler_options interface {
 
 func New_smd_profiler_options_slot() (_swig_ret Smd_profiler_options) {
 	var swig_r Smd_profiler_options
-	swig_r = (Smd_profiler_options)(SwigcptrSmd_profiler_options(C._wrap_new_smd_profiler_options_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_profiler_options)(SwigcptrSmd_profiler_options(C._wrap_new_smd_profiler_options_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_profiler_options_slot(arg1 Smd_profiler_options) (_swig_ret Smd_profiler_options) {
 	var swig_r Smd_profiler_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_profiler_options)(SwigcptrSmd_profiler_options(C._wrap_copy_smd_profiler_options_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_profiler_options)(SwigcptrSmd_profiler_options(C._wrap_copy_smd_profiler_options_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_profiler_options_slot(arg1 Smd_profiler_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_profiler_options_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_profiler_options_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_profiler_options_slot_assign(arg1 Smd_profiler_options, arg2 Smd_profiler_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_profiler_options_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_profiler_options_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_profiler_options_slot_value(arg1 Smd_profiler_options) (_swig_ret Smd_profiler_options) {
 	var swig_r Smd_profiler_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_profiler_options)(SwigcptrSmd_profiler_options(C._wrap_smd_profiler_options_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_profiler_options)(SwigcptrSmd_profiler_options(C._wrap_smd_profiler_options_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1753,32 +1832,32 @@ type Smd_profiler interface {
 
 func New_smd_profiler_slot() (_swig_ret Smd_profiler) {
 	var swig_r Smd_profiler
-	swig_r = (Smd_profiler)(SwigcptrSmd_profiler(C._wrap_new_smd_profiler_slot_raw_f1725b2afc1d839e()))
+	swig_r = (Smd_profiler)(SwigcptrSmd_profiler(C._wrap_new_smd_profiler_slot_raw_d3dfd86e7e910180()))
 	return swig_r
 }
 
 func Copy_smd_profiler_slot(arg1 Smd_profiler) (_swig_ret Smd_profiler) {
 	var swig_r Smd_profiler
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_profiler)(SwigcptrSmd_profiler(C._wrap_copy_smd_profiler_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_profiler)(SwigcptrSmd_profiler(C._wrap_copy_smd_profiler_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_profiler_slot(arg1 Smd_profiler) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_profiler_slot_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_profiler_slot_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_profiler_slot_assign(arg1 Smd_profiler, arg2 Smd_profiler) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_profiler_slot_assign_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_profiler_slot_assign_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_profiler_slot_value(arg1 Smd_profiler) (_swig_ret Smd_profiler) {
 	var swig_r Smd_profiler
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_profiler)(SwigcptrSmd_profiler(C._wrap_smd_profiler_slot_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_profiler)(SwigcptrSmd_profiler(C._wrap_smd_profiler_slot_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1798,114 +1877,114 @@ type Smd_error interface {
 
 func New_int32_slot() (_swig_ret *int) {
 	var swig_r *int
-	swig_r = (*int)(C._wrap_new_int32_slot_raw_f1725b2afc1d839e())
+	swig_r = (*int)(C._wrap_new_int32_slot_raw_d3dfd86e7e910180())
 	return swig_r
 }
 
 func Copy_int32_slot(arg1 int) (_swig_ret *int) {
 	var swig_r *int
 	_swig_i_0 := arg1
-	swig_r = (*int)(C._wrap_copy_int32_slot_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0)))
+	swig_r = (*int)(C._wrap_copy_int32_slot_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int32_slot(arg1 *int) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int32_slot_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int32_slot_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0))
 }
 
 func Int32_slot_assign(arg1 *int, arg2 int) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int32_slot_assign_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
+	C._wrap_int32_slot_assign_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
 }
 
 func Int32_slot_value(arg1 *int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_int32_slot_value_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0)))
+	swig_r = (int)(C._wrap_int32_slot_value_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_slot() (_swig_ret *int64) {
 	var swig_r *int64
-	swig_r = (*int64)(C._wrap_new_int64_slot_raw_f1725b2afc1d839e())
+	swig_r = (*int64)(C._wrap_new_int64_slot_raw_d3dfd86e7e910180())
 	return swig_r
 }
 
 func Copy_int64_slot(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_f1725b2afc1d839e(C.swig_type_1(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_d3dfd86e7e910180(C.swig_type_1(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_slot(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_slot_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_slot_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_slot_assign(arg1 *int64, arg2 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int64_slot_assign_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
+	C._wrap_int64_slot_assign_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
 }
 
 func Int64_slot_value(arg1 *int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_int64_slot_value_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0)))
+	swig_r = (int64)(C._wrap_int64_slot_value_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_double_slot() (_swig_ret *float64) {
 	var swig_r *float64
-	swig_r = (*float64)(C._wrap_new_double_slot_raw_f1725b2afc1d839e())
+	swig_r = (*float64)(C._wrap_new_double_slot_raw_d3dfd86e7e910180())
 	return swig_r
 }
 
 func Copy_double_slot(arg1 float64) (_swig_ret *float64) {
 	var swig_r *float64
 	_swig_i_0 := arg1
-	swig_r = (*float64)(C._wrap_copy_double_slot_raw_f1725b2afc1d839e(C.double(_swig_i_0)))
+	swig_r = (*float64)(C._wrap_copy_double_slot_raw_d3dfd86e7e910180(C.double(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_double_slot(arg1 *float64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_double_slot_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_double_slot_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0))
 }
 
 func Double_slot_assign(arg1 *float64, arg2 float64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_double_slot_assign_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
+	C._wrap_double_slot_assign_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
 }
 
 func Double_slot_value(arg1 *float64) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := arg1
-	swig_r = (float64)(C._wrap_double_slot_value_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0)))
+	swig_r = (float64)(C._wrap_double_slot_value_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_array(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_new_int64_array_raw_f1725b2afc1d839e(C.swig_type_4(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_new_int64_array_raw_d3dfd86e7e910180(C.swig_type_4(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_array(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_array_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_array_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_array_getitem(arg1 *int64, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_int64_array_getitem_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
+	swig_r = (int64)(C._wrap_int64_array_getitem_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
 	return swig_r
 }
 
@@ -1913,26 +1992,26 @@ func Int64_array_setitem(arg1 *int64, arg2 int64, arg3 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	C._wrap_int64_array_setitem_raw_f1725b2afc1d839e(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
+	C._wrap_int64_array_setitem_raw_d3dfd86e7e910180(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
 }
 
 func New_smd_collection_array(arg1 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := arg1
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_f1725b2afc1d839e(C.swig_type_9(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_d3dfd86e7e910180(C.swig_type_9(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_array(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_array_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_array_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_array_getitem(arg1 Smd_collection, arg2 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
 	return swig_r
 }
 
@@ -1940,13 +2019,13 @@ func Smd_collection_array_setitem(arg1 Smd_collection, arg2 int64, arg3 Smd_coll
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	C._wrap_smd_collection_array_setitem_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
+	C._wrap_smd_collection_array_setitem_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
 }
 
 func Smd_mode_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_mode_name_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_mode_name_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1956,7 +2035,7 @@ func Smd_mode_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_dtype_name_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_dtype_name_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1966,14 +2045,14 @@ func Smd_dtype_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_size(arg1 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_smd_dtype_size_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_dtype_size_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_text_data_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_text_data_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1983,19 +2062,19 @@ func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 func Smd_text_size(arg1 Smd_text) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_text_size_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_text_size_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_free(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_text_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_text_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_new(arg1 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2003,7 +2082,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2013,7 +2092,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 func Smd_strings_count(arg1 Smd_strings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_strings_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_strings_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2021,7 +2100,7 @@ func Smd_strings_get(arg1 Smd_strings, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_strings_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
+	swig_r_p := C._wrap_smd_strings_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2032,19 +2111,19 @@ func Smd_strings_size(arg1 Smd_strings, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_strings_size_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_strings_size_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_strings_free(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_strings_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_strings_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_count(arg1 Smd_integers) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_integers_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_integers_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2052,13 +2131,13 @@ func Smd_integers_get(arg1 Smd_integers, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_integers_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_integers_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_integers_free(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_integers_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_integers_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_VERSION_MAJOR int = 1
@@ -2066,13 +2145,13 @@ const SMD_VERSION_MINOR int = 0
 const SMD_VERSION_PATCH int = 0
 func Smd_abi_level() (_swig_ret uint) {
 	var swig_r uint
-	swig_r = (uint)(C._wrap_smd_abi_level_raw_f1725b2afc1d839e())
+	swig_r = (uint)(C._wrap_smd_abi_level_raw_d3dfd86e7e910180())
 	return swig_r
 }
 
 func Smd_version_string() (_swig_ret string) {
 	var swig_r string
-	swig_r_p := C._wrap_smd_version_string_raw_f1725b2afc1d839e()
+	swig_r_p := C._wrap_smd_version_string_raw_d3dfd86e7e910180()
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2082,14 +2161,14 @@ func Smd_version_string() (_swig_ret string) {
 func Smd_require_abi(arg1 uint) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_has_feature(arg1 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_smd_has_feature_raw_f1725b2afc1d839e(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
+	swig_r = (int)(C._wrap_smd_has_feature_raw_d3dfd86e7e910180(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2099,14 +2178,14 @@ func Smd_has_feature(arg1 string) (_swig_ret int) {
 func Smd_error_code(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_code_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_code_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_error_message(arg1 Smd_error) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_error_message_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_error_message_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2117,7 +2196,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_error_detail_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
+	swig_r_p := C._wrap_smd_error_detail_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
@@ -2130,7 +2209,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 func Smd_code_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_code_name_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_code_name_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2140,7 +2219,7 @@ func Smd_code_name(arg1 int) (_swig_ret string) {
 func Smd_error_is_retryable(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2148,7 +2227,7 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2157,48 +2236,48 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_error_free(arg1 Smd_error) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_error_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_error_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_MAX_RANK int = 32
 func Smd_value_dtype(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_dtype_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_dtype_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_ndim(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_ndim_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_ndim_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_nbytes(arg1 Smd_value) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_retain(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_value_free(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_value_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_value_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_strings(arg1 Smd_value, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2208,7 +2287,7 @@ func Smd_value_reduce(arg1 Smd_value, arg2 string, arg3 int, arg4 Smd_value) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2219,14 +2298,14 @@ func Smd_value_to_double(arg1 Smd_value, arg2 *float64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_save_config_new(arg1 Smd_save_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2239,7 +2318,7 @@ func Smd_save_config_set(arg1 Smd_save_config, arg2 int, arg3 int64, arg4 int64,
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
 	return swig_r
 }
 
@@ -2247,7 +2326,7 @@ func Smd_save_config_is_set(arg1 Smd_save_config, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -2259,7 +2338,7 @@ func Smd_save_config_get(arg1 Smd_save_config, arg2 int, arg3 *int64, arg4 *int6
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2268,7 +2347,7 @@ func Smd_save_config_saves(arg1 Smd_save_config, arg2 int64, arg3 int) (_swig_re
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int)(C._wrap_smd_save_config_saves_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
+	swig_r = (int)(C._wrap_smd_save_config_saves_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
 	return swig_r
 }
 
@@ -2276,7 +2355,7 @@ func Smd_save_config_merge(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2284,7 +2363,7 @@ func Smd_save_config_equal(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_save_config_equal_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_equal_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -2292,7 +2371,7 @@ func Smd_save_config_to_json(arg1 Smd_save_config, arg2 Smd_text) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2300,7 +2379,7 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_f1725b2afc1d839e(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_d3dfd86e7e910180(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2309,13 +2388,13 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 
 func Smd_save_config_free(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_save_config_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_save_config_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_new(arg1 Smd_reduction_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2323,7 +2402,7 @@ func Smd_reduction_config_add(arg1 Smd_reduction_config, arg2 string) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2334,7 +2413,7 @@ func Smd_reduction_config_set_raw(arg1 Smd_reduction_config, arg2 int) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
@@ -2342,21 +2421,21 @@ func Smd_reduction_config_set_shape(arg1 Smd_reduction_config, arg2 int) (_swig_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_reduction_config_raw(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_reduction_config_shape(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2364,7 +2443,7 @@ func Smd_reduction_config_reductions(arg1 Smd_reduction_config, arg2 Smd_strings
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2372,7 +2451,7 @@ func Smd_reduction_config_equal(arg1 Smd_reduction_config, arg2 Smd_reduction_co
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -2380,7 +2459,7 @@ func Smd_reduction_config_to_json(arg1 Smd_reduction_config, arg2 Smd_text) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2388,7 +2467,7 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_f1725b2afc1d839e(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_d3dfd86e7e910180(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2397,14 +2476,14 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 
 func Smd_reduction_config_free(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_reduction_config_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_reduction_config_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_f1725b2afc1d839e(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_d3dfd86e7e910180(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2414,7 +2493,7 @@ func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) 
 func Smd_collection_name(arg1 Smd_collection) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_collection_name_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_collection_name_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2425,7 +2504,7 @@ func Smd_collection_include_regex(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2436,7 +2515,7 @@ func Smd_collection_add_tensor(arg1 Smd_collection, arg2 string) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2447,7 +2526,7 @@ func Smd_collection_remove_tensor(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2458,7 +2537,7 @@ func Smd_collection_has(arg1 Smd_collection, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_collection_has_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_collection_has_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2469,7 +2548,7 @@ func Smd_collection_set_save_config(arg1 Smd_collection, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2477,7 +2556,7 @@ func Smd_collection_set_reduction_config(arg1 Smd_collection, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2485,14 +2564,14 @@ func Smd_collection_set_save_histogram(arg1 Smd_collection, arg2 int) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_collection_save_histogram(arg1 Smd_collection) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2500,7 +2579,7 @@ func Smd_collection_regexes(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2508,7 +2587,7 @@ func Smd_collection_tensors(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2516,7 +2595,7 @@ func Smd_collection_save_config(arg1 Smd_collection, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2524,7 +2603,7 @@ func Smd_collection_reduction_config(arg1 Smd_collection, arg2 Smd_reduction_con
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2532,7 +2611,7 @@ func Smd_collection_to_json(arg1 Smd_collection, arg2 Smd_text) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2540,7 +2619,7 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_f1725b2afc1d839e(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_d3dfd86e7e910180(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2549,13 +2628,13 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 
 func Smd_collection_free(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_collection_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_collection_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_new(arg1 Smd_hook_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2564,7 +2643,7 @@ func Smd_hook_options_set(arg1 Smd_hook_options, arg2 string, arg3 string) (_swi
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2578,7 +2657,7 @@ func Smd_hook_options_load(arg1 Smd_hook_options, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2590,7 +2669,7 @@ func Smd_hook_options_get(arg1 Smd_hook_options, arg2 string, arg3 Smd_text) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2601,7 +2680,7 @@ func Smd_hook_options_regexes(arg1 Smd_hook_options, arg2 Smd_strings) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2609,7 +2688,7 @@ func Smd_hook_options_collections(arg1 Smd_hook_options, arg2 Smd_strings) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2618,7 +2697,7 @@ func Smd_hook_options_collection(arg1 Smd_hook_options, arg2 string, arg3 Smd_co
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2629,7 +2708,7 @@ func Smd_hook_options_save_config(arg1 Smd_hook_options, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2637,7 +2716,7 @@ func Smd_hook_options_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2645,7 +2724,7 @@ func Smd_hook_options_include_regex(arg1 Smd_hook_options, arg2 string) (_swig_r
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2656,7 +2735,7 @@ func Smd_hook_options_set_save_config(arg1 Smd_hook_options, arg2 Smd_save_confi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2664,7 +2743,7 @@ func Smd_hook_options_set_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduc
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2672,19 +2751,19 @@ func Smd_hook_options_add_collection(arg1 Smd_hook_options, arg2 Smd_collection)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_options_free(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_options_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_options_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_action_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_action_name_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_action_name_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2694,7 +2773,7 @@ func Smd_action_name(arg1 int) (_swig_ret string) {
 func Smd_level_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_level_name_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_level_name_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2704,7 +2783,7 @@ func Smd_level_name(arg1 int) (_swig_ret string) {
 func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_rule_status_name_raw_f1725b2afc1d839e(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_rule_status_name_raw_d3dfd86e7e910180(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2714,7 +2793,7 @@ func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 func Smd_findings_count(arg1 Smd_findings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_findings_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_findings_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2722,19 +2801,19 @@ func Smd_findings_get(arg1 Smd_findings, arg2 int64) (_swig_ret Struct_SS_smd_fi
 	var swig_r Struct_SS_smd_finding
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_60(_swig_i_1))))
+	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_60(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_findings_free(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_findings_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_findings_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_count(arg1 Smd_rule_results) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2742,25 +2821,25 @@ func Smd_rule_results_get(arg1 Smd_rule_results, arg2 int64) (_swig_ret Struct_S
 	var swig_r Struct_SS_smd_rule_result
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_62(_swig_i_1))))
+	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_62(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_results_free(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_results_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_results_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_builtin_rule_count() (_swig_ret int64) {
 	var swig_r int64
-	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_f1725b2afc1d839e())
+	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_d3dfd86e7e910180())
 	return swig_r
 }
 
 func Smd_builtin_rule(arg1 int64) (_swig_ret Struct_SS_smd_rule_info) {
 	var swig_r Struct_SS_smd_rule_info
 	_swig_i_0 := arg1
-	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_f1725b2afc1d839e(C.swig_type_64(_swig_i_0))))
+	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_d3dfd86e7e910180(C.swig_type_64(_swig_i_0))))
 	return swig_r
 }
 
@@ -2768,7 +2847,7 @@ func Smd_rule_set_new(arg1 string, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_f1725b2afc1d839e(*(*C.swig_type_65)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_d3dfd86e7e910180(*(*C.swig_type_65)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2781,7 +2860,7 @@ func Smd_rule_set_add(arg1 Smd_rule_set, arg2 string, arg3 string, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_67)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_67)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2795,7 +2874,7 @@ func Smd_rule_set_set_save_config(arg1 Smd_rule_set, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2807,7 +2886,7 @@ func Smd_rule_set_evaluate(arg1 Smd_rule_set, arg2 Smd_trial, arg3 int64, arg4 i
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_68(_swig_i_2), C.swig_type_69(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_68(_swig_i_2), C.swig_type_69(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2815,34 +2894,174 @@ func Smd_rule_set_results(arg1 Smd_rule_set, arg2 Smd_rule_results) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_set_reset(arg1 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_rule_set_free(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_set_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_set_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_profile_rule_count() (_swig_ret int64) {
+	var swig_r int64
+	swig_r = (int64)(C._wrap_smd_profile_rule_count_raw_d3dfd86e7e910180())
+	return swig_r
+}
+
+func Smd_profile_rule(arg1 int64) (_swig_ret Struct_SS_smd_rule_info) {
+	var swig_r Struct_SS_smd_rule_info
+	_swig_i_0 := arg1
+	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_profile_rule_raw_d3dfd86e7e910180(C.swig_type_71(_swig_i_0))))
+	return swig_r
+}
+
+func Smd_profile_rule_advice(arg1 string) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_smd_profile_rule_advice_raw_d3dfd86e7e910180(*(*C.swig_type_73)(unsafe.Pointer(&_swig_i_0)))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg1
+	}
+	var swig_r_1 string
+ swig_r_1 = swigCopyString(swig_r) 
+	return swig_r_1
+}
+
+func Smd_profile_rules_new(arg1 string, arg2 string, arg3 Smd_profile_rules) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_new_raw_d3dfd86e7e910180(*(*C.swig_type_74)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg1
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_profile_rules_set(arg1 Smd_profile_rules, arg2 string, arg3 string) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_76)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_2)))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg3
+	}
+	return swig_r
+}
+
+func Smd_profile_rules_evaluate(arg1 Smd_profile_rules) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_evaluate_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+func Smd_profile_rules_scan(arg1 Smd_profile_rules, arg2 int64, arg3 int64, arg4 Smd_strings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := getSwigcptr(arg4)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_scan_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_78(_swig_i_1), C.swig_type_79(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	return swig_r
+}
+
+func Smd_profile_rules_findings(arg1 Smd_profile_rules, arg2 Smd_findings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_findings_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_profile_rules_results(arg1 Smd_profile_rules, arg2 Smd_rule_results) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_results_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_profile_rules_report(arg1 Smd_profile_rules, arg2 string, arg3 Smd_text) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_report_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_profile_phase_count(arg1 Smd_profile_rules) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (int64)(C._wrap_smd_profile_phase_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func Smd_profile_phase_get(arg1 Smd_profile_rules, arg2 int64) (_swig_ret Struct_SS_smd_profile_phase) {
+	var swig_r Struct_SS_smd_profile_phase
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Struct_SS_smd_profile_phase)(SwigcptrStruct_SS_smd_profile_phase(C._wrap_smd_profile_phase_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_82(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_profile_rules_charts(arg1 Smd_profile_rules, arg2 Smd_text) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_charts_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_profile_rules_write_timeline(arg1 Smd_profile_rules, arg2 string) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_rules_write_timeline_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_83)(unsafe.Pointer(&_swig_i_1)))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_profile_rules_free(arg1 Smd_profile_rules) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_smd_profile_rules_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_diagnose(arg1 Smd_rule_set, arg2 Smd_diagnosis) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_count(arg1 Smd_diagnosis) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2850,20 +3069,20 @@ func Smd_diagnosis_get(arg1 Smd_diagnosis, arg2 int64) (_swig_ret Struct_SS_smd_
 	var swig_r Struct_SS_smd_cause
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1))))
+	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_85(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_free(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_diagnosis_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_diagnosis_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_new(arg1 Smd_hook_options, arg2 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2871,34 +3090,34 @@ func Smd_hook_flush(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_close(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_free(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_set_mode(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_mode(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_mode_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_mode_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2906,21 +3125,21 @@ func Smd_hook_begin_step(arg1 Smd_hook, arg2 *int64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_end_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_discard_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2928,7 +3147,7 @@ func Smd_hook_add_to_step(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2936,7 +3155,7 @@ func Smd_hook_last_step(arg1 Smd_hook, arg2 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -2944,7 +3163,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_hook_wants_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_73)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_hook_wants_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_87)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2954,7 +3173,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 func Smd_hook_saves_step(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2963,7 +3182,7 @@ func Smd_hook_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection) (_swig
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_88)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2975,7 +3194,7 @@ func Smd_hook_ensure_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_89)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2986,7 +3205,7 @@ func Smd_hook_add_collection(arg1 Smd_hook, arg2 Smd_collection) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2994,21 +3213,21 @@ func Smd_hook_collections(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_export_collections(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_is_recording(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3016,7 +3235,7 @@ func Smd_hook_count(arg1 Smd_hook, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_hook_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3027,14 +3246,14 @@ func Smd_hook_attach(arg1 Smd_hook, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_action(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_action_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_action_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3042,7 +3261,7 @@ func Smd_hook_take_findings(arg1 Smd_hook, arg2 Smd_findings) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3051,7 +3270,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_78)(unsafe.Pointer(&_swig_i_1)), C.swig_type_79(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_92)(unsafe.Pointer(&_swig_i_1)), C.swig_type_93(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3061,7 +3280,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 func Smd_trial_options_new(arg1 Smd_trial_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -3070,7 +3289,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_81)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_95)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3082,7 +3301,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 
 func Smd_trial_options_free(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_options_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_options_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_ret Smd_error) {
@@ -3090,7 +3309,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_f1725b2afc1d839e(*(*C.swig_type_82)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_d3dfd86e7e910180(*(*C.swig_type_96)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3100,7 +3319,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 func Smd_trial_load(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -3109,7 +3328,7 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_f1725b2afc1d839e(*(*C.swig_type_83)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_d3dfd86e7e910180(*(*C.swig_type_97)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3118,18 +3337,18 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 
 func Smd_trial_cancel(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_cancel_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_cancel_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_free(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_path_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_path_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3139,7 +3358,7 @@ func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_name_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_name_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3149,7 +3368,7 @@ func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_refresh(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -3157,21 +3376,21 @@ func Smd_trial_set_auto_refresh(arg1 Smd_trial, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_trial_has_ended(arg1 Smd_trial) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_trial_last_complete_step(arg1 Smd_trial) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3181,7 +3400,7 @@ func Smd_trial_steps(arg1 Smd_trial, arg2 int, arg3 int, arg4 Smd_integers) (_sw
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3189,7 +3408,7 @@ func Smd_trial_modes(arg1 Smd_trial, arg2 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3199,7 +3418,7 @@ func Smd_trial_mode_step(arg1 Smd_trial, arg2 int64, arg3 *int64, arg4 *int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3209,7 +3428,7 @@ func Smd_trial_global_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_102(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3219,7 +3438,7 @@ func Smd_trial_step_state(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int) (_swi
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_89(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3229,7 +3448,7 @@ func Smd_trial_wait_for_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_90(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_104(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
 	return swig_r
 }
 
@@ -3237,7 +3456,7 @@ func Smd_trial_workers(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3245,7 +3464,7 @@ func Smd_trial_collections(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_erro
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3254,7 +3473,7 @@ func Smd_trial_collection(arg1 Smd_trial, arg2 string, arg3 Smd_collection) (_sw
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_105)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3269,7 +3488,7 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	_swig_i_3 := getSwigcptr(arg4)
 	_swig_i_4 := getSwigcptr(arg5)
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_92(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -3279,7 +3498,7 @@ func Smd_trial_recorded_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_str
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_93(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_107(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3288,7 +3507,7 @@ func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_108)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3302,7 +3521,7 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_95(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_109(_swig_i_3), C.swig_intgo(_swig_i_4))))
 	return swig_r
 }
 
@@ -3310,7 +3529,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_96)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_110)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3320,7 +3539,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 func Smd_tensor_name(arg1 Smd_tensor) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_tensor_name_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_tensor_name_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3331,7 +3550,7 @@ func Smd_tensor_original_name(arg1 Smd_tensor, arg2 Smd_text) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3341,7 +3560,7 @@ func Smd_tensor_steps(arg1 Smd_tensor, arg2 int, arg3 int, arg4 Smd_integers) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3352,7 +3571,7 @@ func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 int64, ar
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_98(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_99(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_112(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_113(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -3362,7 +3581,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_114(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3373,7 +3592,7 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_102)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_115(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3387,7 +3606,7 @@ func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_104)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_117(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_118)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3403,7 +3622,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_120)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_121)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3420,7 +3639,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_109)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_123)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3429,7 +3648,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 
 func Smd_tensor_free(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_tensor_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_tensor_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 string, arg6 Smd_values) (_swig_ret Smd_error) {
@@ -3440,7 +3659,7 @@ func Smd_tensor_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 s
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_values_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_type_111(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_112)(unsafe.Pointer(&_swig_i_4)), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_values_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_type_125(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_4)), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg5
 	}
@@ -3457,7 +3676,7 @@ func Smd_tensor_reduction_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 i
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
 	_swig_i_7 := getSwigcptr(arg8)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_values_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_113(_swig_i_1), C.swig_type_114(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_115)(unsafe.Pointer(&_swig_i_4)), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_5)), C.swig_intgo(_swig_i_6), C.uintptr_t(_swig_i_7))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_values_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_127(_swig_i_1), C.swig_type_128(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_129)(unsafe.Pointer(&_swig_i_4)), *(*C.swig_type_130)(unsafe.Pointer(&_swig_i_5)), C.swig_intgo(_swig_i_6), C.uintptr_t(_swig_i_7))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg5
 	}
@@ -3470,7 +3689,7 @@ func Smd_tensor_reduction_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 i
 func Smd_values_count(arg1 Smd_values) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_values_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_values_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3478,7 +3697,7 @@ func Smd_values_step(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_values_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_values_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_133(_swig_i_1)))
 	return swig_r
 }
 
@@ -3487,7 +3706,7 @@ func Smd_values_get(arg1 Smd_values, arg2 int64, arg3 Smd_value) (_swig_ret Smd_
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_values_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_120(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_values_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_134(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	return swig_r
 }
 
@@ -3495,13 +3714,13 @@ func Smd_values_run(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_values_run_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_values_run_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_136(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_values_free(arg1 Smd_values) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_values_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_values_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integers) (_swig_ret Smd_error) {
@@ -3510,7 +3729,7 @@ func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integ
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_123(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_137(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3520,7 +3739,7 @@ func Smd_tensor_full_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_value
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_138(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3532,7 +3751,7 @@ func Smd_tensor_full_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 strin
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_125(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_139(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_140)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3544,7 +3763,7 @@ func Smd_hook_set_metadata(arg1 Smd_hook, arg2 string, arg3 string) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_metadata_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_127)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_128)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_metadata_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_141)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_142)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3557,7 +3776,7 @@ func Smd_hook_set_metadata(arg1 Smd_hook, arg2 string, arg3 string) (_swig_ret S
 func Smd_hook_describe_run(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_describe_run_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_describe_run_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -3566,7 +3785,7 @@ func Smd_trial_metadata(arg1 Smd_trial, arg2 string, arg3 Smd_strings) (_swig_re
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_metadata_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_129)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_metadata_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_143)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3577,7 +3796,7 @@ func Smd_scan_new(arg1 string, arg2 Smd_scan) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_new_raw_f1725b2afc1d839e(*(*C.swig_type_130)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_new_raw_d3dfd86e7e910180(*(*C.swig_type_144)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3589,7 +3808,7 @@ func Smd_scan_add(arg1 Smd_scan, arg2 string, arg3 string) (_swig_ret Smd_error)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_add_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_131)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_132)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_add_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_145)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_146)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3603,31 +3822,31 @@ func Smd_scan_partitions(arg1 Smd_scan, arg2 Smd_partitions) (_swig_ret Smd_erro
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_partitions_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_partitions_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_partitions_count(arg1 Smd_partitions) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_partitions_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_partitions_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_partitions_free(arg1 Smd_partitions) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_partitions_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_partitions_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_scan_free(arg1 Smd_scan) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_scan_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_scan_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_profiler_options_new(arg1 Smd_profiler_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_new_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_new_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -3636,7 +3855,7 @@ func Smd_profiler_options_set(arg1 Smd_profiler_options, arg2 string, arg3 strin
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_set_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_134)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_135)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_148)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_149)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3651,7 +3870,7 @@ func Smd_profiler_options_get(arg1 Smd_profiler_options, arg2 string, arg3 Smd_t
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_136)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_150)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3660,14 +3879,14 @@ func Smd_profiler_options_get(arg1 Smd_profiler_options, arg2 string, arg3 Smd_t
 
 func Smd_profiler_options_free(arg1 Smd_profiler_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_profiler_options_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_profiler_options_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_profiler_new(arg1 Smd_profiler_options, arg2 Smd_profiler) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_new_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_new_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3676,7 +3895,7 @@ func Smd_profiler_follow(arg1 string, arg2 Smd_profiler_options, arg3 Smd_profil
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_follow_raw_f1725b2afc1d839e(*(*C.swig_type_137)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_follow_raw_d3dfd86e7e910180(*(*C.swig_type_151)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3686,7 +3905,7 @@ func Smd_profiler_follow(arg1 string, arg2 Smd_profiler_options, arg3 Smd_profil
 func Smd_profiler_update(arg1 Smd_profiler) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_profiler_update_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_profiler_update_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3696,7 +3915,7 @@ func Smd_profiler_is_active(arg1 Smd_profiler, arg2 string, arg3 int64, arg4 str
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (int)(C._wrap_smd_profiler_is_active_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_138)(unsafe.Pointer(&_swig_i_1)), C.swig_type_139(_swig_i_2), *(*C.swig_type_140)(unsafe.Pointer(&_swig_i_3))))
+	swig_r = (int)(C._wrap_smd_profiler_is_active_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_152)(unsafe.Pointer(&_swig_i_1)), C.swig_type_153(_swig_i_2), *(*C.swig_type_154)(unsafe.Pointer(&_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3711,7 +3930,7 @@ func Smd_profiler_get(arg1 Smd_profiler, arg2 string, arg3 Smd_text) (_swig_ret 
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_get_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_141)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_155)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3722,26 +3941,26 @@ func Smd_profiler_flush(arg1 Smd_profiler, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_flush_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_flush_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_profiler_close(arg1 Smd_profiler) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_close_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_close_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_profiler_free(arg1 Smd_profiler) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_profiler_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_profiler_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_profiler_now(arg1 Smd_profiler) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_profiler_now_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_profiler_now_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3754,7 +3973,7 @@ func Smd_profiler_event(arg1 Smd_profiler, arg2 string, arg3 string, arg4 int64,
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_event_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_143)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_144)(unsafe.Pointer(&_swig_i_2)), C.swig_type_145(_swig_i_3), C.swig_type_146(_swig_i_4), C.swig_type_147(_swig_i_5), *(*C.swig_type_148)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_event_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_157)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_158)(unsafe.Pointer(&_swig_i_2)), C.swig_type_159(_swig_i_3), C.swig_type_160(_swig_i_4), C.swig_type_161(_swig_i_5), *(*C.swig_type_162)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3774,7 +3993,7 @@ func Smd_profiler_begin(arg1 Smd_profiler, arg2 string, arg3 string, arg4 int64,
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_begin_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_149)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_150)(unsafe.Pointer(&_swig_i_2)), C.swig_type_151(_swig_i_3), *(*C.swig_type_152)(unsafe.Pointer(&_swig_i_4)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_begin_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_163)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_164)(unsafe.Pointer(&_swig_i_2)), C.swig_type_165(_swig_i_3), *(*C.swig_type_166)(unsafe.Pointer(&_swig_i_4)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3791,7 +4010,7 @@ func Smd_profiler_end(arg1 Smd_profiler, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_end_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_153)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_end_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_167)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3805,7 +4024,7 @@ func Smd_profiler_instant(arg1 Smd_profiler, arg2 string, arg3 string, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_instant_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_154)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_155)(unsafe.Pointer(&_swig_i_2)), C.swig_type_156(_swig_i_3), *(*C.swig_type_157)(unsafe.Pointer(&_swig_i_4)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_instant_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_168)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_169)(unsafe.Pointer(&_swig_i_2)), C.swig_type_170(_swig_i_3), *(*C.swig_type_171)(unsafe.Pointer(&_swig_i_4)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3822,7 +4041,7 @@ func Smd_profiler_count(arg1 Smd_profiler, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_profiler_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_159)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_profiler_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_173)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3835,7 +4054,7 @@ func Smd_profile_import_trace(arg1 string, arg2 string, arg3 string, arg4 *int64
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_import_trace_raw_f1725b2afc1d839e(*(*C.swig_type_160)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_161)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_162)(unsafe.Pointer(&_swig_i_2)), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_import_trace_raw_d3dfd86e7e910180(*(*C.swig_type_174)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_175)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_176)(unsafe.Pointer(&_swig_i_2)), C.swig_voidp(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3854,7 +4073,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_f1725b2afc1d839e(*(*C.swig_type_163)(unsafe.Pointer(&_swig_i_0)), C.swig_type_164(_swig_i_1), *(*C.swig_type_165)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_d3dfd86e7e910180(*(*C.swig_type_177)(unsafe.Pointer(&_swig_i_0)), C.swig_type_178(_swig_i_1), *(*C.swig_type_179)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3873,7 +4092,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_166)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_167(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_168)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_180)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_181(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_182)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3886,7 +4105,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_step_file_path_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_step_file_path_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3896,20 +4115,20 @@ func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 func Smd_step_file_close(arg1 Smd_step_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_step_file_free(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_step_file_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_step_file_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_f1725b2afc1d839e(*(*C.swig_type_170)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_d3dfd86e7e910180(*(*C.swig_type_184)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3920,14 +4139,14 @@ func Smd_event_file_next(arg1 Smd_event_file, arg2 *int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_event_file_tensor_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_event_file_tensor_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3937,28 +4156,28 @@ func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 func Smd_event_file_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode(arg1 Smd_event_file) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_event_file_mode_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_event_file_mode_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_timestamp(arg1 Smd_event_file) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3966,13 +4185,13 @@ func Smd_event_file_value(arg1 Smd_event_file, arg2 Smd_value) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_free(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_event_file_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_event_file_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) (_swig_ret Smd_error) {
@@ -3981,7 +4200,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_174(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_188(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3990,7 +4209,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_f1725b2afc1d839e(*(*C.swig_type_175)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_d3dfd86e7e910180(*(*C.swig_type_189)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -4000,7 +4219,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 func Smd_store_report_count(arg1 Smd_store_report) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_store_report_count_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_store_report_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -4008,7 +4227,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_178(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_192(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -4019,7 +4238,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_179(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_193(_swig_i_1)))
 	return swig_r
 }
 
@@ -4027,7 +4246,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), C.swig_type_181(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_195(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -4036,7 +4255,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 
 func Smd_store_report_free(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_store_report_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_store_report_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig_ret Smd_error) {
@@ -4044,7 +4263,7 @@ func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_f1725b2afc1d839e(*(*C.swig_type_182)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_d3dfd86e7e910180(*(*C.swig_type_196)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -4058,7 +4277,7 @@ func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_183)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_184)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_185)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_197)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_198)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_199)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4078,7 +4297,7 @@ func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_186)(unsafe.Pointer(&_swig_i_1)), C.swig_type_187(_swig_i_2), C.swig_type_188(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_200)(unsafe.Pointer(&_swig_i_1)), C.swig_type_201(_swig_i_2), C.swig_type_202(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4091,7 +4310,7 @@ func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_189)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_190(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_203)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_204(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4102,7 +4321,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0), *(*C.swig_type_191)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_205)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4111,7 +4330,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_bucket_free(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_bucket_free_raw_f1725b2afc1d839e(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_bucket_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
 }
 
 
@@ -4144,6 +4363,14 @@ type Struct_SS_smd_finding interface {
 	Swigcptr() uintptr;
 }
 func (p SwigcptrStruct_SS_smd_finding) Swigcptr() uintptr {
+	return uintptr(p)
+}
+
+type SwigcptrStruct_SS_smd_profile_phase uintptr
+type Struct_SS_smd_profile_phase interface {
+	Swigcptr() uintptr;
+}
+func (p SwigcptrStruct_SS_smd_profile_phase) Swigcptr() uintptr {
 	return uintptr(p)
 }
 

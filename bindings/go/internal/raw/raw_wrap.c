@@ -579,6 +579,29 @@ static smd_rule_set * smd_rule_set_slot_value(smd_rule_set * *obj) {
 }
 
 
+static smd_profile_rules * *new_smd_profile_rules_slot(void) { 
+  return (smd_profile_rules * *) calloc(1,sizeof(smd_profile_rules *)); 
+}
+
+static smd_profile_rules * *copy_smd_profile_rules_slot(smd_profile_rules * value) { 
+  smd_profile_rules * *obj = (smd_profile_rules * *) calloc(1,sizeof(smd_profile_rules *));
+  *obj = value;
+  return obj; 
+}
+
+static void delete_smd_profile_rules_slot(smd_profile_rules * *obj) { 
+  free(obj); 
+}
+
+static void smd_profile_rules_slot_assign(smd_profile_rules * *obj, smd_profile_rules * value) {
+  *obj = value;
+}
+
+static smd_profile_rules * smd_profile_rules_slot_value(smd_profile_rules * *obj) {
+  return *obj;
+}
+
+
 static smd_step_file * *new_smd_step_file_slot(void) { 
   return (smd_step_file * *) calloc(1,sizeof(smd_step_file *)); 
 }
@@ -969,7 +992,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_f1725b2afc1d839e(void *_swig_go_0) {
+void _wrap_Swig_free_raw_d3dfd86e7e910180(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -979,7 +1002,7 @@ void _wrap_Swig_free_raw_f1725b2afc1d839e(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -992,7 +1015,7 @@ void *_wrap_Swig_malloc_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_f1725b2afc1d839e() {
+struct smd_text **_wrap_new_smd_text_slot_raw_d3dfd86e7e910180() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -1003,7 +1026,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_d3dfd86e7e910180(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -1016,7 +1039,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_f1725b2afc1d839e(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_f1725b2afc1d839e(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_d3dfd86e7e910180(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -1026,7 +1049,7 @@ void _wrap_delete_smd_text_slot_raw_f1725b2afc1d839e(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_f1725b2afc1d839e(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_d3dfd86e7e910180(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -1038,7 +1061,7 @@ void _wrap_smd_text_slot_assign_raw_f1725b2afc1d839e(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_f1725b2afc1d839e(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_d3dfd86e7e910180(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -1051,7 +1074,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_f1725b2afc1d839e(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_f1725b2afc1d839e() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_d3dfd86e7e910180() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -1062,7 +1085,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_d3dfd86e7e910180(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -1075,7 +1098,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_f1725b2afc1d839e(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_f1725b2afc1d839e(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_d3dfd86e7e910180(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -1085,7 +1108,7 @@ void _wrap_delete_smd_strings_slot_raw_f1725b2afc1d839e(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_f1725b2afc1d839e(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_d3dfd86e7e910180(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -1097,7 +1120,7 @@ void _wrap_smd_strings_slot_assign_raw_f1725b2afc1d839e(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_f1725b2afc1d839e(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_d3dfd86e7e910180(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -1110,7 +1133,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_f1725b2afc1d839e(struct smd
 }
 
 
-struct smd_integers **_wrap_new_smd_integers_slot_raw_f1725b2afc1d839e() {
+struct smd_integers **_wrap_new_smd_integers_slot_raw_d3dfd86e7e910180() {
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
   
@@ -1121,7 +1144,7 @@ struct smd_integers **_wrap_new_smd_integers_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_integers **_wrap_copy_smd_integers_slot_raw_f1725b2afc1d839e(struct smd_integers *_swig_go_0) {
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_d3dfd86e7e910180(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
@@ -1134,7 +1157,7 @@ struct smd_integers **_wrap_copy_smd_integers_slot_raw_f1725b2afc1d839e(struct s
 }
 
 
-void _wrap_delete_smd_integers_slot_raw_f1725b2afc1d839e(struct smd_integers **_swig_go_0) {
+void _wrap_delete_smd_integers_slot_raw_d3dfd86e7e910180(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   
   arg1 = *(smd_integers ***)&_swig_go_0; 
@@ -1144,7 +1167,7 @@ void _wrap_delete_smd_integers_slot_raw_f1725b2afc1d839e(struct smd_integers **_
 }
 
 
-void _wrap_smd_integers_slot_assign_raw_f1725b2afc1d839e(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+void _wrap_smd_integers_slot_assign_raw_d3dfd86e7e910180(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
   smd_integers **arg1 = 0 ;
   smd_integers *arg2 = 0 ;
   
@@ -1156,7 +1179,7 @@ void _wrap_smd_integers_slot_assign_raw_f1725b2afc1d839e(struct smd_integers **_
 }
 
 
-struct smd_integers *_wrap_smd_integers_slot_value_raw_f1725b2afc1d839e(struct smd_integers **_swig_go_0) {
+struct smd_integers *_wrap_smd_integers_slot_value_raw_d3dfd86e7e910180(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   smd_integers *result = 0 ;
   struct smd_integers *_swig_go_result;
@@ -1169,7 +1192,7 @@ struct smd_integers *_wrap_smd_integers_slot_value_raw_f1725b2afc1d839e(struct s
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_f1725b2afc1d839e() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_d3dfd86e7e910180() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1180,7 +1203,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_d3dfd86e7e910180(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1193,7 +1216,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_f1725b2afc1d839e(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_f1725b2afc1d839e(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_d3dfd86e7e910180(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1203,7 +1226,7 @@ void _wrap_delete_smd_save_config_slot_raw_f1725b2afc1d839e(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_f1725b2afc1d839e(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_d3dfd86e7e910180(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1215,7 +1238,7 @@ void _wrap_smd_save_config_slot_assign_raw_f1725b2afc1d839e(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_f1725b2afc1d839e(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_d3dfd86e7e910180(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1228,7 +1251,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_f1725b2afc1d839e(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_f1725b2afc1d839e() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_d3dfd86e7e910180() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1239,7 +1262,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_f1725b2afc
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1252,7 +1275,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_f1725b2af
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_f1725b2afc1d839e(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_d3dfd86e7e910180(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1262,7 +1285,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_f1725b2afc1d839e(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_f1725b2afc1d839e(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_d3dfd86e7e910180(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1274,7 +1297,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_f1725b2afc1d839e(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_f1725b2afc1d839e(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_d3dfd86e7e910180(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1287,7 +1310,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_f1725b2af
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_f1725b2afc1d839e() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_d3dfd86e7e910180() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1298,7 +1321,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1311,7 +1334,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_f1725b2afc1d839e(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_d3dfd86e7e910180(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1321,7 +1344,7 @@ void _wrap_delete_smd_collection_slot_raw_f1725b2afc1d839e(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_d3dfd86e7e910180(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1333,7 +1356,7 @@ void _wrap_smd_collection_slot_assign_raw_f1725b2afc1d839e(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_d3dfd86e7e910180(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1346,7 +1369,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_f1725b2afc1d839e(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_f1725b2afc1d839e() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_d3dfd86e7e910180() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1357,7 +1380,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_f1725b2afc1d839e()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1370,7 +1393,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_f1725b2afc1d839e(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_f1725b2afc1d839e(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_d3dfd86e7e910180(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1380,7 +1403,7 @@ void _wrap_delete_smd_hook_options_slot_raw_f1725b2afc1d839e(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_f1725b2afc1d839e(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_d3dfd86e7e910180(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1392,7 +1415,7 @@ void _wrap_smd_hook_options_slot_assign_raw_f1725b2afc1d839e(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_f1725b2afc1d839e(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_d3dfd86e7e910180(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1405,7 +1428,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_f1725b2afc1d839e(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_f1725b2afc1d839e() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_d3dfd86e7e910180() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1416,7 +1439,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1429,7 +1452,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_f1725b2afc1d839e(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_f1725b2afc1d839e(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_d3dfd86e7e910180(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1439,7 +1462,7 @@ void _wrap_delete_smd_hook_slot_raw_f1725b2afc1d839e(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_f1725b2afc1d839e(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_d3dfd86e7e910180(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1451,7 +1474,7 @@ void _wrap_smd_hook_slot_assign_raw_f1725b2afc1d839e(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_f1725b2afc1d839e(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_d3dfd86e7e910180(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1464,7 +1487,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_f1725b2afc1d839e(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_f1725b2afc1d839e() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_d3dfd86e7e910180() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1475,7 +1498,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_f1725b2afc1d839e
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_f1725b2afc1d839e(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_d3dfd86e7e910180(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1488,7 +1511,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_f1725b2afc1d839
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_f1725b2afc1d839e(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_d3dfd86e7e910180(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1498,7 +1521,7 @@ void _wrap_delete_smd_trial_options_slot_raw_f1725b2afc1d839e(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_f1725b2afc1d839e(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_d3dfd86e7e910180(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1510,7 +1533,7 @@ void _wrap_smd_trial_options_slot_assign_raw_f1725b2afc1d839e(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_f1725b2afc1d839e(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_d3dfd86e7e910180(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1523,7 +1546,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_f1725b2afc1d839
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_f1725b2afc1d839e() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_d3dfd86e7e910180() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1534,7 +1557,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1547,7 +1570,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_f1725b2afc1d839e(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_f1725b2afc1d839e(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_d3dfd86e7e910180(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1557,7 +1580,7 @@ void _wrap_delete_smd_trial_slot_raw_f1725b2afc1d839e(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_f1725b2afc1d839e(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_d3dfd86e7e910180(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1569,7 +1592,7 @@ void _wrap_smd_trial_slot_assign_raw_f1725b2afc1d839e(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_f1725b2afc1d839e(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_d3dfd86e7e910180(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1582,7 +1605,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_f1725b2afc1d839e(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_f1725b2afc1d839e() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_d3dfd86e7e910180() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1593,7 +1616,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1606,7 +1629,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_f1725b2afc1d839e(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_f1725b2afc1d839e(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_d3dfd86e7e910180(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1616,7 +1639,7 @@ void _wrap_delete_smd_tensor_slot_raw_f1725b2afc1d839e(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_f1725b2afc1d839e(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_d3dfd86e7e910180(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1628,7 +1651,7 @@ void _wrap_smd_tensor_slot_assign_raw_f1725b2afc1d839e(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_f1725b2afc1d839e(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_d3dfd86e7e910180(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1641,7 +1664,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_f1725b2afc1d839e(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_f1725b2afc1d839e() {
+struct smd_value **_wrap_new_smd_value_slot_raw_d3dfd86e7e910180() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1652,7 +1675,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_d3dfd86e7e910180(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1665,7 +1688,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_f1725b2afc1d839e(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_f1725b2afc1d839e(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_d3dfd86e7e910180(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1675,7 +1698,7 @@ void _wrap_delete_smd_value_slot_raw_f1725b2afc1d839e(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_f1725b2afc1d839e(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_d3dfd86e7e910180(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1687,7 +1710,7 @@ void _wrap_smd_value_slot_assign_raw_f1725b2afc1d839e(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_f1725b2afc1d839e(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_d3dfd86e7e910180(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1700,7 +1723,7 @@ struct smd_value *_wrap_smd_value_slot_value_raw_f1725b2afc1d839e(struct smd_val
 }
 
 
-struct smd_values **_wrap_new_smd_values_slot_raw_f1725b2afc1d839e() {
+struct smd_values **_wrap_new_smd_values_slot_raw_d3dfd86e7e910180() {
   smd_values **result = 0 ;
   struct smd_values **_swig_go_result;
   
@@ -1711,7 +1734,7 @@ struct smd_values **_wrap_new_smd_values_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_values **_wrap_copy_smd_values_slot_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0) {
+struct smd_values **_wrap_copy_smd_values_slot_raw_d3dfd86e7e910180(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   smd_values **result = 0 ;
   struct smd_values **_swig_go_result;
@@ -1724,7 +1747,7 @@ struct smd_values **_wrap_copy_smd_values_slot_raw_f1725b2afc1d839e(struct smd_v
 }
 
 
-void _wrap_delete_smd_values_slot_raw_f1725b2afc1d839e(struct smd_values **_swig_go_0) {
+void _wrap_delete_smd_values_slot_raw_d3dfd86e7e910180(struct smd_values **_swig_go_0) {
   smd_values **arg1 = 0 ;
   
   arg1 = *(smd_values ***)&_swig_go_0; 
@@ -1734,7 +1757,7 @@ void _wrap_delete_smd_values_slot_raw_f1725b2afc1d839e(struct smd_values **_swig
 }
 
 
-void _wrap_smd_values_slot_assign_raw_f1725b2afc1d839e(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
+void _wrap_smd_values_slot_assign_raw_d3dfd86e7e910180(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
   smd_values **arg1 = 0 ;
   smd_values *arg2 = 0 ;
   
@@ -1746,7 +1769,7 @@ void _wrap_smd_values_slot_assign_raw_f1725b2afc1d839e(struct smd_values **_swig
 }
 
 
-struct smd_values *_wrap_smd_values_slot_value_raw_f1725b2afc1d839e(struct smd_values **_swig_go_0) {
+struct smd_values *_wrap_smd_values_slot_value_raw_d3dfd86e7e910180(struct smd_values **_swig_go_0) {
   smd_values **arg1 = 0 ;
   smd_values *result = 0 ;
   struct smd_values *_swig_go_result;
@@ -1759,7 +1782,7 @@ struct smd_values *_wrap_smd_values_slot_value_raw_f1725b2afc1d839e(struct smd_v
 }
 
 
-struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_f1725b2afc1d839e() {
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_d3dfd86e7e910180() {
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
   
@@ -1770,7 +1793,7 @@ struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0) {
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
@@ -1783,7 +1806,7 @@ struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_f1725b2afc1d839e(struct s
 }
 
 
-void _wrap_delete_smd_rule_set_slot_raw_f1725b2afc1d839e(struct smd_rule_set **_swig_go_0) {
+void _wrap_delete_smd_rule_set_slot_raw_d3dfd86e7e910180(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   
   arg1 = *(smd_rule_set ***)&_swig_go_0; 
@@ -1793,7 +1816,7 @@ void _wrap_delete_smd_rule_set_slot_raw_f1725b2afc1d839e(struct smd_rule_set **_
 }
 
 
-void _wrap_smd_rule_set_slot_assign_raw_f1725b2afc1d839e(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+void _wrap_smd_rule_set_slot_assign_raw_d3dfd86e7e910180(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   
@@ -1805,7 +1828,7 @@ void _wrap_smd_rule_set_slot_assign_raw_f1725b2afc1d839e(struct smd_rule_set **_
 }
 
 
-struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_f1725b2afc1d839e(struct smd_rule_set **_swig_go_0) {
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_d3dfd86e7e910180(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *result = 0 ;
   struct smd_rule_set *_swig_go_result;
@@ -1818,7 +1841,66 @@ struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_f1725b2afc1d839e(struct s
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_f1725b2afc1d839e() {
+struct smd_profile_rules **_wrap_new_smd_profile_rules_slot_raw_d3dfd86e7e910180() {
+  smd_profile_rules **result = 0 ;
+  struct smd_profile_rules **_swig_go_result;
+  
+  
+  result = (smd_profile_rules **)new_smd_profile_rules_slot();
+  *(smd_profile_rules ***)&_swig_go_result = (smd_profile_rules **)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_profile_rules **_wrap_copy_smd_profile_rules_slot_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0) {
+  smd_profile_rules *arg1 = 0 ;
+  smd_profile_rules **result = 0 ;
+  struct smd_profile_rules **_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  result = (smd_profile_rules **)copy_smd_profile_rules_slot(arg1);
+  *(smd_profile_rules ***)&_swig_go_result = (smd_profile_rules **)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_delete_smd_profile_rules_slot_raw_d3dfd86e7e910180(struct smd_profile_rules **_swig_go_0) {
+  smd_profile_rules **arg1 = 0 ;
+  
+  arg1 = *(smd_profile_rules ***)&_swig_go_0; 
+  
+  delete_smd_profile_rules_slot(arg1);
+  
+}
+
+
+void _wrap_smd_profile_rules_slot_assign_raw_d3dfd86e7e910180(struct smd_profile_rules **_swig_go_0, struct smd_profile_rules *_swig_go_1) {
+  smd_profile_rules **arg1 = 0 ;
+  smd_profile_rules *arg2 = 0 ;
+  
+  arg1 = *(smd_profile_rules ***)&_swig_go_0; 
+  arg2 = *(smd_profile_rules **)&_swig_go_1; 
+  
+  smd_profile_rules_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_profile_rules *_wrap_smd_profile_rules_slot_value_raw_d3dfd86e7e910180(struct smd_profile_rules **_swig_go_0) {
+  smd_profile_rules **arg1 = 0 ;
+  smd_profile_rules *result = 0 ;
+  struct smd_profile_rules *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules ***)&_swig_go_0; 
+  
+  result = (smd_profile_rules *)smd_profile_rules_slot_value(arg1);
+  *(smd_profile_rules **)&_swig_go_result = (smd_profile_rules *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_d3dfd86e7e910180() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1829,7 +1911,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_d3dfd86e7e910180(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1842,7 +1924,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_f1725b2afc1d839e(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_f1725b2afc1d839e(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_d3dfd86e7e910180(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1852,7 +1934,7 @@ void _wrap_delete_smd_step_file_slot_raw_f1725b2afc1d839e(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_f1725b2afc1d839e(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_d3dfd86e7e910180(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1864,7 +1946,7 @@ void _wrap_smd_step_file_slot_assign_raw_f1725b2afc1d839e(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_f1725b2afc1d839e(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_d3dfd86e7e910180(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1877,7 +1959,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_f1725b2afc1d839e(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_f1725b2afc1d839e() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_d3dfd86e7e910180() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1888,7 +1970,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_d3dfd86e7e910180(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1901,7 +1983,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_f1725b2afc1d839e(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_f1725b2afc1d839e(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_d3dfd86e7e910180(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1911,7 +1993,7 @@ void _wrap_delete_smd_event_file_slot_raw_f1725b2afc1d839e(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_f1725b2afc1d839e(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_d3dfd86e7e910180(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1923,7 +2005,7 @@ void _wrap_smd_event_file_slot_assign_raw_f1725b2afc1d839e(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_f1725b2afc1d839e(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_d3dfd86e7e910180(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1936,7 +2018,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_f1725b2afc1d839e(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_f1725b2afc1d839e() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_d3dfd86e7e910180() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1947,7 +2029,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_f1725b2afc1d839e()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_d3dfd86e7e910180(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1960,7 +2042,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_f1725b2afc1d839e(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_f1725b2afc1d839e(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_d3dfd86e7e910180(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1970,7 +2052,7 @@ void _wrap_delete_smd_store_report_slot_raw_f1725b2afc1d839e(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_f1725b2afc1d839e(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_d3dfd86e7e910180(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1982,7 +2064,7 @@ void _wrap_smd_store_report_slot_assign_raw_f1725b2afc1d839e(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_f1725b2afc1d839e(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_d3dfd86e7e910180(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1995,7 +2077,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_f1725b2afc1d839e(
 }
 
 
-struct smd_findings **_wrap_new_smd_findings_slot_raw_f1725b2afc1d839e() {
+struct smd_findings **_wrap_new_smd_findings_slot_raw_d3dfd86e7e910180() {
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
   
@@ -2006,7 +2088,7 @@ struct smd_findings **_wrap_new_smd_findings_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_findings **_wrap_copy_smd_findings_slot_raw_f1725b2afc1d839e(struct smd_findings *_swig_go_0) {
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_d3dfd86e7e910180(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
@@ -2019,7 +2101,7 @@ struct smd_findings **_wrap_copy_smd_findings_slot_raw_f1725b2afc1d839e(struct s
 }
 
 
-void _wrap_delete_smd_findings_slot_raw_f1725b2afc1d839e(struct smd_findings **_swig_go_0) {
+void _wrap_delete_smd_findings_slot_raw_d3dfd86e7e910180(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   
   arg1 = *(smd_findings ***)&_swig_go_0; 
@@ -2029,7 +2111,7 @@ void _wrap_delete_smd_findings_slot_raw_f1725b2afc1d839e(struct smd_findings **_
 }
 
 
-void _wrap_smd_findings_slot_assign_raw_f1725b2afc1d839e(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+void _wrap_smd_findings_slot_assign_raw_d3dfd86e7e910180(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
   smd_findings **arg1 = 0 ;
   smd_findings *arg2 = 0 ;
   
@@ -2041,7 +2123,7 @@ void _wrap_smd_findings_slot_assign_raw_f1725b2afc1d839e(struct smd_findings **_
 }
 
 
-struct smd_findings *_wrap_smd_findings_slot_value_raw_f1725b2afc1d839e(struct smd_findings **_swig_go_0) {
+struct smd_findings *_wrap_smd_findings_slot_value_raw_d3dfd86e7e910180(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   smd_findings *result = 0 ;
   struct smd_findings *_swig_go_result;
@@ -2054,7 +2136,7 @@ struct smd_findings *_wrap_smd_findings_slot_value_raw_f1725b2afc1d839e(struct s
 }
 
 
-struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_f1725b2afc1d839e() {
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_d3dfd86e7e910180() {
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
   
@@ -2065,7 +2147,7 @@ struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_f1725b2afc1d839e()
 }
 
 
-struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_f1725b2afc1d839e(struct smd_rule_results *_swig_go_0) {
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_d3dfd86e7e910180(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
@@ -2078,7 +2160,7 @@ struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_f1725b2afc1d839e(
 }
 
 
-void _wrap_delete_smd_rule_results_slot_raw_f1725b2afc1d839e(struct smd_rule_results **_swig_go_0) {
+void _wrap_delete_smd_rule_results_slot_raw_d3dfd86e7e910180(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   
   arg1 = *(smd_rule_results ***)&_swig_go_0; 
@@ -2088,7 +2170,7 @@ void _wrap_delete_smd_rule_results_slot_raw_f1725b2afc1d839e(struct smd_rule_res
 }
 
 
-void _wrap_smd_rule_results_slot_assign_raw_f1725b2afc1d839e(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+void _wrap_smd_rule_results_slot_assign_raw_d3dfd86e7e910180(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *arg2 = 0 ;
   
@@ -2100,7 +2182,7 @@ void _wrap_smd_rule_results_slot_assign_raw_f1725b2afc1d839e(struct smd_rule_res
 }
 
 
-struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_f1725b2afc1d839e(struct smd_rule_results **_swig_go_0) {
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_d3dfd86e7e910180(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *result = 0 ;
   struct smd_rule_results *_swig_go_result;
@@ -2113,7 +2195,7 @@ struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_f1725b2afc1d839e(
 }
 
 
-struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_f1725b2afc1d839e() {
+struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_d3dfd86e7e910180() {
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
   
@@ -2124,7 +2206,7 @@ struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_f1725b2afc1d839e(struct smd_diagnosis *_swig_go_0) {
+struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_d3dfd86e7e910180(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
@@ -2137,7 +2219,7 @@ struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_f1725b2afc1d839e(struct
 }
 
 
-void _wrap_delete_smd_diagnosis_slot_raw_f1725b2afc1d839e(struct smd_diagnosis **_swig_go_0) {
+void _wrap_delete_smd_diagnosis_slot_raw_d3dfd86e7e910180(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   
   arg1 = *(smd_diagnosis ***)&_swig_go_0; 
@@ -2147,7 +2229,7 @@ void _wrap_delete_smd_diagnosis_slot_raw_f1725b2afc1d839e(struct smd_diagnosis *
 }
 
 
-void _wrap_smd_diagnosis_slot_assign_raw_f1725b2afc1d839e(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
+void _wrap_smd_diagnosis_slot_assign_raw_d3dfd86e7e910180(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *arg2 = 0 ;
   
@@ -2159,7 +2241,7 @@ void _wrap_smd_diagnosis_slot_assign_raw_f1725b2afc1d839e(struct smd_diagnosis *
 }
 
 
-struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_f1725b2afc1d839e(struct smd_diagnosis **_swig_go_0) {
+struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_d3dfd86e7e910180(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *result = 0 ;
   struct smd_diagnosis *_swig_go_result;
@@ -2172,7 +2254,7 @@ struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_f1725b2afc1d839e(struct
 }
 
 
-struct smd_bucket **_wrap_new_smd_bucket_slot_raw_f1725b2afc1d839e() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_d3dfd86e7e910180() {
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
   
@@ -2183,7 +2265,7 @@ struct smd_bucket **_wrap_new_smd_bucket_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0) {
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_d3dfd86e7e910180(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
@@ -2196,7 +2278,7 @@ struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_f1725b2afc1d839e(struct smd_b
 }
 
 
-void _wrap_delete_smd_bucket_slot_raw_f1725b2afc1d839e(struct smd_bucket **_swig_go_0) {
+void _wrap_delete_smd_bucket_slot_raw_d3dfd86e7e910180(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   
   arg1 = *(smd_bucket ***)&_swig_go_0; 
@@ -2206,7 +2288,7 @@ void _wrap_delete_smd_bucket_slot_raw_f1725b2afc1d839e(struct smd_bucket **_swig
 }
 
 
-void _wrap_smd_bucket_slot_assign_raw_f1725b2afc1d839e(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+void _wrap_smd_bucket_slot_assign_raw_d3dfd86e7e910180(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *arg2 = 0 ;
   
@@ -2218,7 +2300,7 @@ void _wrap_smd_bucket_slot_assign_raw_f1725b2afc1d839e(struct smd_bucket **_swig
 }
 
 
-struct smd_bucket *_wrap_smd_bucket_slot_value_raw_f1725b2afc1d839e(struct smd_bucket **_swig_go_0) {
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_d3dfd86e7e910180(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *result = 0 ;
   struct smd_bucket *_swig_go_result;
@@ -2231,7 +2313,7 @@ struct smd_bucket *_wrap_smd_bucket_slot_value_raw_f1725b2afc1d839e(struct smd_b
 }
 
 
-struct smd_scan **_wrap_new_smd_scan_slot_raw_f1725b2afc1d839e() {
+struct smd_scan **_wrap_new_smd_scan_slot_raw_d3dfd86e7e910180() {
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
   
@@ -2242,7 +2324,7 @@ struct smd_scan **_wrap_new_smd_scan_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_scan **_wrap_copy_smd_scan_slot_raw_f1725b2afc1d839e(struct smd_scan *_swig_go_0) {
+struct smd_scan **_wrap_copy_smd_scan_slot_raw_d3dfd86e7e910180(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
@@ -2255,7 +2337,7 @@ struct smd_scan **_wrap_copy_smd_scan_slot_raw_f1725b2afc1d839e(struct smd_scan 
 }
 
 
-void _wrap_delete_smd_scan_slot_raw_f1725b2afc1d839e(struct smd_scan **_swig_go_0) {
+void _wrap_delete_smd_scan_slot_raw_d3dfd86e7e910180(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   
   arg1 = *(smd_scan ***)&_swig_go_0; 
@@ -2265,7 +2347,7 @@ void _wrap_delete_smd_scan_slot_raw_f1725b2afc1d839e(struct smd_scan **_swig_go_
 }
 
 
-void _wrap_smd_scan_slot_assign_raw_f1725b2afc1d839e(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
+void _wrap_smd_scan_slot_assign_raw_d3dfd86e7e910180(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
   smd_scan **arg1 = 0 ;
   smd_scan *arg2 = 0 ;
   
@@ -2277,7 +2359,7 @@ void _wrap_smd_scan_slot_assign_raw_f1725b2afc1d839e(struct smd_scan **_swig_go_
 }
 
 
-struct smd_scan *_wrap_smd_scan_slot_value_raw_f1725b2afc1d839e(struct smd_scan **_swig_go_0) {
+struct smd_scan *_wrap_smd_scan_slot_value_raw_d3dfd86e7e910180(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   smd_scan *result = 0 ;
   struct smd_scan *_swig_go_result;
@@ -2290,7 +2372,7 @@ struct smd_scan *_wrap_smd_scan_slot_value_raw_f1725b2afc1d839e(struct smd_scan 
 }
 
 
-struct smd_partitions **_wrap_new_smd_partitions_slot_raw_f1725b2afc1d839e() {
+struct smd_partitions **_wrap_new_smd_partitions_slot_raw_d3dfd86e7e910180() {
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
   
@@ -2301,7 +2383,7 @@ struct smd_partitions **_wrap_new_smd_partitions_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_f1725b2afc1d839e(struct smd_partitions *_swig_go_0) {
+struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_d3dfd86e7e910180(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
@@ -2314,7 +2396,7 @@ struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_f1725b2afc1d839e(stru
 }
 
 
-void _wrap_delete_smd_partitions_slot_raw_f1725b2afc1d839e(struct smd_partitions **_swig_go_0) {
+void _wrap_delete_smd_partitions_slot_raw_d3dfd86e7e910180(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   
   arg1 = *(smd_partitions ***)&_swig_go_0; 
@@ -2324,7 +2406,7 @@ void _wrap_delete_smd_partitions_slot_raw_f1725b2afc1d839e(struct smd_partitions
 }
 
 
-void _wrap_smd_partitions_slot_assign_raw_f1725b2afc1d839e(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
+void _wrap_smd_partitions_slot_assign_raw_d3dfd86e7e910180(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *arg2 = 0 ;
   
@@ -2336,7 +2418,7 @@ void _wrap_smd_partitions_slot_assign_raw_f1725b2afc1d839e(struct smd_partitions
 }
 
 
-struct smd_partitions *_wrap_smd_partitions_slot_value_raw_f1725b2afc1d839e(struct smd_partitions **_swig_go_0) {
+struct smd_partitions *_wrap_smd_partitions_slot_value_raw_d3dfd86e7e910180(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *result = 0 ;
   struct smd_partitions *_swig_go_result;
@@ -2349,7 +2431,7 @@ struct smd_partitions *_wrap_smd_partitions_slot_value_raw_f1725b2afc1d839e(stru
 }
 
 
-struct smd_profiler_options **_wrap_new_smd_profiler_options_slot_raw_f1725b2afc1d839e() {
+struct smd_profiler_options **_wrap_new_smd_profiler_options_slot_raw_d3dfd86e7e910180() {
   smd_profiler_options **result = 0 ;
   struct smd_profiler_options **_swig_go_result;
   
@@ -2360,7 +2442,7 @@ struct smd_profiler_options **_wrap_new_smd_profiler_options_slot_raw_f1725b2afc
 }
 
 
-struct smd_profiler_options **_wrap_copy_smd_profiler_options_slot_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0) {
+struct smd_profiler_options **_wrap_copy_smd_profiler_options_slot_raw_d3dfd86e7e910180(struct smd_profiler_options *_swig_go_0) {
   smd_profiler_options *arg1 = 0 ;
   smd_profiler_options **result = 0 ;
   struct smd_profiler_options **_swig_go_result;
@@ -2373,7 +2455,7 @@ struct smd_profiler_options **_wrap_copy_smd_profiler_options_slot_raw_f1725b2af
 }
 
 
-void _wrap_delete_smd_profiler_options_slot_raw_f1725b2afc1d839e(struct smd_profiler_options **_swig_go_0) {
+void _wrap_delete_smd_profiler_options_slot_raw_d3dfd86e7e910180(struct smd_profiler_options **_swig_go_0) {
   smd_profiler_options **arg1 = 0 ;
   
   arg1 = *(smd_profiler_options ***)&_swig_go_0; 
@@ -2383,7 +2465,7 @@ void _wrap_delete_smd_profiler_options_slot_raw_f1725b2afc1d839e(struct smd_prof
 }
 
 
-void _wrap_smd_profiler_options_slot_assign_raw_f1725b2afc1d839e(struct smd_profiler_options **_swig_go_0, struct smd_profiler_options *_swig_go_1) {
+void _wrap_smd_profiler_options_slot_assign_raw_d3dfd86e7e910180(struct smd_profiler_options **_swig_go_0, struct smd_profiler_options *_swig_go_1) {
   smd_profiler_options **arg1 = 0 ;
   smd_profiler_options *arg2 = 0 ;
   
@@ -2395,7 +2477,7 @@ void _wrap_smd_profiler_options_slot_assign_raw_f1725b2afc1d839e(struct smd_prof
 }
 
 
-struct smd_profiler_options *_wrap_smd_profiler_options_slot_value_raw_f1725b2afc1d839e(struct smd_profiler_options **_swig_go_0) {
+struct smd_profiler_options *_wrap_smd_profiler_options_slot_value_raw_d3dfd86e7e910180(struct smd_profiler_options **_swig_go_0) {
   smd_profiler_options **arg1 = 0 ;
   smd_profiler_options *result = 0 ;
   struct smd_profiler_options *_swig_go_result;
@@ -2408,7 +2490,7 @@ struct smd_profiler_options *_wrap_smd_profiler_options_slot_value_raw_f1725b2af
 }
 
 
-struct smd_profiler **_wrap_new_smd_profiler_slot_raw_f1725b2afc1d839e() {
+struct smd_profiler **_wrap_new_smd_profiler_slot_raw_d3dfd86e7e910180() {
   smd_profiler **result = 0 ;
   struct smd_profiler **_swig_go_result;
   
@@ -2419,7 +2501,7 @@ struct smd_profiler **_wrap_new_smd_profiler_slot_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_profiler **_wrap_copy_smd_profiler_slot_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+struct smd_profiler **_wrap_copy_smd_profiler_slot_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0) {
   smd_profiler *arg1 = 0 ;
   smd_profiler **result = 0 ;
   struct smd_profiler **_swig_go_result;
@@ -2432,7 +2514,7 @@ struct smd_profiler **_wrap_copy_smd_profiler_slot_raw_f1725b2afc1d839e(struct s
 }
 
 
-void _wrap_delete_smd_profiler_slot_raw_f1725b2afc1d839e(struct smd_profiler **_swig_go_0) {
+void _wrap_delete_smd_profiler_slot_raw_d3dfd86e7e910180(struct smd_profiler **_swig_go_0) {
   smd_profiler **arg1 = 0 ;
   
   arg1 = *(smd_profiler ***)&_swig_go_0; 
@@ -2442,7 +2524,7 @@ void _wrap_delete_smd_profiler_slot_raw_f1725b2afc1d839e(struct smd_profiler **_
 }
 
 
-void _wrap_smd_profiler_slot_assign_raw_f1725b2afc1d839e(struct smd_profiler **_swig_go_0, struct smd_profiler *_swig_go_1) {
+void _wrap_smd_profiler_slot_assign_raw_d3dfd86e7e910180(struct smd_profiler **_swig_go_0, struct smd_profiler *_swig_go_1) {
   smd_profiler **arg1 = 0 ;
   smd_profiler *arg2 = 0 ;
   
@@ -2454,7 +2536,7 @@ void _wrap_smd_profiler_slot_assign_raw_f1725b2afc1d839e(struct smd_profiler **_
 }
 
 
-struct smd_profiler *_wrap_smd_profiler_slot_value_raw_f1725b2afc1d839e(struct smd_profiler **_swig_go_0) {
+struct smd_profiler *_wrap_smd_profiler_slot_value_raw_d3dfd86e7e910180(struct smd_profiler **_swig_go_0) {
   smd_profiler **arg1 = 0 ;
   smd_profiler *result = 0 ;
   struct smd_profiler *_swig_go_result;
@@ -2467,7 +2549,7 @@ struct smd_profiler *_wrap_smd_profiler_slot_value_raw_f1725b2afc1d839e(struct s
 }
 
 
-intgo *_wrap_new_int32_slot_raw_f1725b2afc1d839e() {
+intgo *_wrap_new_int32_slot_raw_d3dfd86e7e910180() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -2478,7 +2560,7 @@ intgo *_wrap_new_int32_slot_raw_f1725b2afc1d839e() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -2491,7 +2573,7 @@ intgo *_wrap_copy_int32_slot_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_f1725b2afc1d839e(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_d3dfd86e7e910180(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -2501,7 +2583,7 @@ void _wrap_delete_int32_slot_raw_f1725b2afc1d839e(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_f1725b2afc1d839e(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_d3dfd86e7e910180(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -2513,7 +2595,7 @@ void _wrap_int32_slot_assign_raw_f1725b2afc1d839e(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_f1725b2afc1d839e(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_d3dfd86e7e910180(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2526,7 +2608,7 @@ intgo _wrap_int32_slot_value_raw_f1725b2afc1d839e(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_f1725b2afc1d839e() {
+long long *_wrap_new_int64_slot_raw_d3dfd86e7e910180() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -2537,7 +2619,7 @@ long long *_wrap_new_int64_slot_raw_f1725b2afc1d839e() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_f1725b2afc1d839e(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_d3dfd86e7e910180(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2550,7 +2632,7 @@ long long *_wrap_copy_int64_slot_raw_f1725b2afc1d839e(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_f1725b2afc1d839e(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_d3dfd86e7e910180(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2560,7 +2642,7 @@ void _wrap_delete_int64_slot_raw_f1725b2afc1d839e(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_f1725b2afc1d839e(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_d3dfd86e7e910180(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -2572,7 +2654,7 @@ void _wrap_int64_slot_assign_raw_f1725b2afc1d839e(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_f1725b2afc1d839e(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_d3dfd86e7e910180(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2585,7 +2667,7 @@ long long _wrap_int64_slot_value_raw_f1725b2afc1d839e(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_f1725b2afc1d839e() {
+double *_wrap_new_double_slot_raw_d3dfd86e7e910180() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2596,7 +2678,7 @@ double *_wrap_new_double_slot_raw_f1725b2afc1d839e() {
 }
 
 
-double *_wrap_copy_double_slot_raw_f1725b2afc1d839e(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_d3dfd86e7e910180(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2609,7 +2691,7 @@ double *_wrap_copy_double_slot_raw_f1725b2afc1d839e(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_f1725b2afc1d839e(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_d3dfd86e7e910180(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2619,7 +2701,7 @@ void _wrap_delete_double_slot_raw_f1725b2afc1d839e(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_f1725b2afc1d839e(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_d3dfd86e7e910180(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2631,7 +2713,7 @@ void _wrap_double_slot_assign_raw_f1725b2afc1d839e(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_f1725b2afc1d839e(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_d3dfd86e7e910180(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2644,7 +2726,7 @@ double _wrap_double_slot_value_raw_f1725b2afc1d839e(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_f1725b2afc1d839e(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_d3dfd86e7e910180(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2657,7 +2739,7 @@ long long *_wrap_new_int64_array_raw_f1725b2afc1d839e(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_f1725b2afc1d839e(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_d3dfd86e7e910180(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2667,7 +2749,7 @@ void _wrap_delete_int64_array_raw_f1725b2afc1d839e(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_f1725b2afc1d839e(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_d3dfd86e7e910180(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2682,7 +2764,7 @@ long long _wrap_int64_array_getitem_raw_f1725b2afc1d839e(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_f1725b2afc1d839e(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_d3dfd86e7e910180(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2696,7 +2778,7 @@ void _wrap_int64_array_setitem_raw_f1725b2afc1d839e(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_f1725b2afc1d839e(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_d3dfd86e7e910180(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2709,7 +2791,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_f1725b2afc1d839e(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_d3dfd86e7e910180(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2719,7 +2801,7 @@ void _wrap_delete_smd_collection_array_raw_f1725b2afc1d839e(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_d3dfd86e7e910180(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2734,7 +2816,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_f1725b2afc1d839e(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_f1725b2afc1d839e(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_d3dfd86e7e910180(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2748,7 +2830,7 @@ void _wrap_smd_collection_array_setitem_raw_f1725b2afc1d839e(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2761,7 +2843,7 @@ _gostring_ _wrap_smd_mode_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2774,7 +2856,7 @@ _gostring_ _wrap_smd_dtype_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2787,7 +2869,7 @@ long long _wrap_smd_dtype_size_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_d3dfd86e7e910180(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2800,7 +2882,7 @@ _gostring_ _wrap_smd_text_data_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_d3dfd86e7e910180(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2813,7 +2895,7 @@ long long _wrap_smd_text_size_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_d3dfd86e7e910180(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2823,7 +2905,7 @@ void _wrap_smd_text_free_raw_f1725b2afc1d839e(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_f1725b2afc1d839e(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_d3dfd86e7e910180(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2836,7 +2918,7 @@ struct smd_error *_wrap_smd_strings_new_raw_f1725b2afc1d839e(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_d3dfd86e7e910180(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2858,7 +2940,7 @@ struct smd_error *_wrap_smd_strings_add_raw_f1725b2afc1d839e(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_d3dfd86e7e910180(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2871,7 +2953,7 @@ long long _wrap_smd_strings_count_raw_f1725b2afc1d839e(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_d3dfd86e7e910180(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2886,7 +2968,7 @@ _gostring_ _wrap_smd_strings_get_raw_f1725b2afc1d839e(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_d3dfd86e7e910180(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2901,7 +2983,7 @@ long long _wrap_smd_strings_size_raw_f1725b2afc1d839e(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_d3dfd86e7e910180(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2911,7 +2993,7 @@ void _wrap_smd_strings_free_raw_f1725b2afc1d839e(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_integers_count_raw_f1725b2afc1d839e(struct smd_integers *_swig_go_0) {
+long long _wrap_smd_integers_count_raw_d3dfd86e7e910180(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2924,7 +3006,7 @@ long long _wrap_smd_integers_count_raw_f1725b2afc1d839e(struct smd_integers *_sw
 }
 
 
-long long _wrap_smd_integers_get_raw_f1725b2afc1d839e(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_integers_get_raw_d3dfd86e7e910180(struct smd_integers *_swig_go_0, long long _swig_go_1) {
   smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2939,7 +3021,7 @@ long long _wrap_smd_integers_get_raw_f1725b2afc1d839e(struct smd_integers *_swig
 }
 
 
-void _wrap_smd_integers_free_raw_f1725b2afc1d839e(struct smd_integers *_swig_go_0) {
+void _wrap_smd_integers_free_raw_d3dfd86e7e910180(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   
   arg1 = *(smd_integers **)&_swig_go_0; 
@@ -2949,7 +3031,7 @@ void _wrap_smd_integers_free_raw_f1725b2afc1d839e(struct smd_integers *_swig_go_
 }
 
 
-intgo _wrap_smd_abi_level_raw_f1725b2afc1d839e() {
+intgo _wrap_smd_abi_level_raw_d3dfd86e7e910180() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2960,7 +3042,7 @@ intgo _wrap_smd_abi_level_raw_f1725b2afc1d839e() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_f1725b2afc1d839e() {
+_gostring_ _wrap_smd_version_string_raw_d3dfd86e7e910180() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2971,7 +3053,7 @@ _gostring_ _wrap_smd_version_string_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2984,7 +3066,7 @@ struct smd_error *_wrap_smd_require_abi_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_f1725b2afc1d839e(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_d3dfd86e7e910180(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -3004,7 +3086,7 @@ intgo _wrap_smd_has_feature_raw_f1725b2afc1d839e(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_d3dfd86e7e910180(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -3017,7 +3099,7 @@ intgo _wrap_smd_error_code_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_d3dfd86e7e910180(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3030,7 +3112,7 @@ _gostring_ _wrap_smd_error_message_raw_f1725b2afc1d839e(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_d3dfd86e7e910180(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3052,7 +3134,7 @@ _gostring_ _wrap_smd_error_detail_raw_f1725b2afc1d839e(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3065,7 +3147,7 @@ _gostring_ _wrap_smd_code_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_d3dfd86e7e910180(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3078,7 +3160,7 @@ intgo _wrap_smd_error_is_retryable_raw_f1725b2afc1d839e(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_f1725b2afc1d839e(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_d3dfd86e7e910180(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3100,7 +3182,7 @@ struct smd_error *_wrap_smd_error_new_raw_f1725b2afc1d839e(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_d3dfd86e7e910180(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -3110,7 +3192,7 @@ void _wrap_smd_error_free_raw_f1725b2afc1d839e(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_d3dfd86e7e910180(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -3123,7 +3205,7 @@ intgo _wrap_smd_value_dtype_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_d3dfd86e7e910180(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3136,7 +3218,7 @@ intgo _wrap_smd_value_ndim_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_d3dfd86e7e910180(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3149,7 +3231,7 @@ long long _wrap_smd_value_nbytes_raw_f1725b2afc1d839e(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_d3dfd86e7e910180(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -3162,7 +3244,7 @@ struct smd_value *_wrap_smd_value_retain_raw_f1725b2afc1d839e(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_d3dfd86e7e910180(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -3172,7 +3254,7 @@ void _wrap_smd_value_free_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_d3dfd86e7e910180(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3187,7 +3269,7 @@ struct smd_error *_wrap_smd_value_strings_raw_f1725b2afc1d839e(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_d3dfd86e7e910180(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -3213,7 +3295,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_f1725b2afc1d839e(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_f1725b2afc1d839e(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_d3dfd86e7e910180(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3228,7 +3310,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_f1725b2afc1d839e(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_f1725b2afc1d839e(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_d3dfd86e7e910180(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3241,7 +3323,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_f1725b2afc1d839e(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_d3dfd86e7e910180(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -3266,7 +3348,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_f1725b2afc1d839e(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_d3dfd86e7e910180(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -3281,7 +3363,7 @@ intgo _wrap_smd_save_config_is_set_raw_f1725b2afc1d839e(struct smd_save_config *
 }
 
 
-struct smd_error *_wrap_smd_save_config_get_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
+struct smd_error *_wrap_smd_save_config_get_raw_d3dfd86e7e910180(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t *arg3 = 0 ;
@@ -3304,7 +3386,7 @@ struct smd_error *_wrap_smd_save_config_get_raw_f1725b2afc1d839e(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_saves_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_d3dfd86e7e910180(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -3321,7 +3403,7 @@ intgo _wrap_smd_save_config_saves_raw_f1725b2afc1d839e(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_d3dfd86e7e910180(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3336,7 +3418,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_f1725b2afc1d839e(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_d3dfd86e7e910180(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -3351,7 +3433,7 @@ intgo _wrap_smd_save_config_equal_raw_f1725b2afc1d839e(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_d3dfd86e7e910180(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3366,7 +3448,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_f1725b2afc1d839e(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -3388,7 +3470,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_f1725b2afc1d839e(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_f1725b2afc1d839e(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_d3dfd86e7e910180(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -3398,7 +3480,7 @@ void _wrap_smd_save_config_free_raw_f1725b2afc1d839e(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_f1725b2afc1d839e(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_d3dfd86e7e910180(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3411,7 +3493,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_f1725b2afc1d839e(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3433,7 +3515,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_f1725b2afc1d839e(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3448,7 +3530,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_f1725b2afc1d839e(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3463,7 +3545,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_f1725b2afc1d839e(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3476,7 +3558,7 @@ intgo _wrap_smd_reduction_config_raw_raw_f1725b2afc1d839e(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3489,7 +3571,7 @@ intgo _wrap_smd_reduction_config_shape_raw_f1725b2afc1d839e(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_reductions_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3504,7 +3586,7 @@ struct smd_error *_wrap_smd_reduction_config_reductions_raw_f1725b2afc1d839e(str
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -3519,7 +3601,7 @@ intgo _wrap_smd_reduction_config_equal_raw_f1725b2afc1d839e(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3534,7 +3616,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_f1725b2afc1d839e(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -3556,7 +3638,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_f1725b2afc1d839e(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_f1725b2afc1d839e(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_d3dfd86e7e910180(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -3566,7 +3648,7 @@ void _wrap_smd_reduction_config_free_raw_f1725b2afc1d839e(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3588,7 +3670,7 @@ struct smd_error *_wrap_smd_collection_new_raw_f1725b2afc1d839e(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3601,7 +3683,7 @@ _gostring_ _wrap_smd_collection_name_raw_f1725b2afc1d839e(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_regex_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3623,7 +3705,7 @@ struct smd_error *_wrap_smd_collection_include_regex_raw_f1725b2afc1d839e(struct
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3645,7 +3727,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_f1725b2afc1d839e(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3667,7 +3749,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_f1725b2afc1d839e(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3689,7 +3771,7 @@ intgo _wrap_smd_collection_has_raw_f1725b2afc1d839e(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3704,7 +3786,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_f1725b2afc1d839e(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3719,7 +3801,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_f1725b2afc1d839e
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3734,7 +3816,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_f1725b2afc1d839e(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3747,7 +3829,7 @@ intgo _wrap_smd_collection_save_histogram_raw_f1725b2afc1d839e(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3762,7 +3844,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_f1725b2afc1d839e(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3777,7 +3859,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_f1725b2afc1d839e(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3792,7 +3874,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_f1725b2afc1d839e(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3807,7 +3889,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_f1725b2afc1d839e(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3822,7 +3904,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_f1725b2afc1d839e(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3844,7 +3926,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_f1725b2afc1d839e(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_f1725b2afc1d839e(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_d3dfd86e7e910180(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3854,7 +3936,7 @@ void _wrap_smd_collection_free_raw_f1725b2afc1d839e(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_f1725b2afc1d839e(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_d3dfd86e7e910180(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3867,7 +3949,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_f1725b2afc1d839e(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3898,7 +3980,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_f1725b2afc1d839e(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3920,7 +4002,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_f1725b2afc1d839e(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3944,7 +4026,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_f1725b2afc1d839e(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3959,7 +4041,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_f1725b2afc1d839e(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3974,7 +4056,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_f1725b2afc1d839e(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3998,7 +4080,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_f1725b2afc1d839e(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4013,7 +4095,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_f1725b2afc1d839e(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4028,7 +4110,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_f1725b2afc1d839e(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4050,7 +4132,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_f1725b2afc1d839e(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4065,7 +4147,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_f1725b2afc1d839e(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4080,7 +4162,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_f1725b2afc1d83
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4095,7 +4177,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_f1725b2afc1d839e(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -4105,7 +4187,7 @@ void _wrap_smd_hook_options_free_raw_f1725b2afc1d839e(struct smd_hook_options *_
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4118,7 +4200,7 @@ _gostring_ _wrap_smd_action_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_level_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+_gostring_ _wrap_smd_level_name_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   smd_level arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4131,7 +4213,7 @@ _gostring_ _wrap_smd_level_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_rule_status_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
+_gostring_ _wrap_smd_rule_status_name_raw_d3dfd86e7e910180(intgo _swig_go_0) {
   smd_rule_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4144,7 +4226,7 @@ _gostring_ _wrap_smd_rule_status_name_raw_f1725b2afc1d839e(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_findings_count_raw_f1725b2afc1d839e(struct smd_findings *_swig_go_0) {
+long long _wrap_smd_findings_count_raw_d3dfd86e7e910180(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4157,7 +4239,7 @@ long long _wrap_smd_findings_count_raw_f1725b2afc1d839e(struct smd_findings *_sw
 }
 
 
-struct smd_finding *_wrap_smd_findings_get_raw_f1725b2afc1d839e(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+struct smd_finding *_wrap_smd_findings_get_raw_d3dfd86e7e910180(struct smd_findings *_swig_go_0, long long _swig_go_1) {
   smd_findings *arg1 = 0 ;
   size_t arg2 ;
   smd_finding *result = 0 ;
@@ -4172,7 +4254,7 @@ struct smd_finding *_wrap_smd_findings_get_raw_f1725b2afc1d839e(struct smd_findi
 }
 
 
-void _wrap_smd_findings_free_raw_f1725b2afc1d839e(struct smd_findings *_swig_go_0) {
+void _wrap_smd_findings_free_raw_d3dfd86e7e910180(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   
   arg1 = *(smd_findings **)&_swig_go_0; 
@@ -4182,7 +4264,7 @@ void _wrap_smd_findings_free_raw_f1725b2afc1d839e(struct smd_findings *_swig_go_
 }
 
 
-long long _wrap_smd_rule_results_count_raw_f1725b2afc1d839e(struct smd_rule_results *_swig_go_0) {
+long long _wrap_smd_rule_results_count_raw_d3dfd86e7e910180(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4195,7 +4277,7 @@ long long _wrap_smd_rule_results_count_raw_f1725b2afc1d839e(struct smd_rule_resu
 }
 
 
-struct smd_rule_result *_wrap_smd_rule_results_get_raw_f1725b2afc1d839e(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_d3dfd86e7e910180(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
   smd_rule_results *arg1 = 0 ;
   size_t arg2 ;
   smd_rule_result *result = 0 ;
@@ -4210,7 +4292,7 @@ struct smd_rule_result *_wrap_smd_rule_results_get_raw_f1725b2afc1d839e(struct s
 }
 
 
-void _wrap_smd_rule_results_free_raw_f1725b2afc1d839e(struct smd_rule_results *_swig_go_0) {
+void _wrap_smd_rule_results_free_raw_d3dfd86e7e910180(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   
   arg1 = *(smd_rule_results **)&_swig_go_0; 
@@ -4220,7 +4302,7 @@ void _wrap_smd_rule_results_free_raw_f1725b2afc1d839e(struct smd_rule_results *_
 }
 
 
-long long _wrap_smd_builtin_rule_count_raw_f1725b2afc1d839e() {
+long long _wrap_smd_builtin_rule_count_raw_d3dfd86e7e910180() {
   size_t result;
   long long _swig_go_result;
   
@@ -4231,7 +4313,7 @@ long long _wrap_smd_builtin_rule_count_raw_f1725b2afc1d839e() {
 }
 
 
-struct smd_rule_info *_wrap_smd_builtin_rule_raw_f1725b2afc1d839e(long long _swig_go_0) {
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_d3dfd86e7e910180(long long _swig_go_0) {
   size_t arg1 ;
   smd_rule_info *result = 0 ;
   struct smd_rule_info *_swig_go_result;
@@ -4244,7 +4326,7 @@ struct smd_rule_info *_wrap_smd_builtin_rule_raw_f1725b2afc1d839e(long long _swi
 }
 
 
-struct smd_error *_wrap_smd_rule_set_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_new_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
   char *arg1 = 0 ;
   smd_rule_set **arg2 = 0 ;
   char *temp1 ;
@@ -4266,7 +4348,7 @@ struct smd_error *_wrap_smd_rule_set_new_raw_f1725b2afc1d839e(_gostring_ _swig_g
 }
 
 
-struct smd_error *_wrap_smd_rule_set_add_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_rule_set_add_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_rule_set *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4299,7 +4381,7 @@ struct smd_error *_wrap_smd_rule_set_add_raw_f1725b2afc1d839e(struct smd_rule_se
 }
 
 
-struct smd_error *_wrap_smd_rule_set_set_save_config_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4314,7 +4396,7 @@ struct smd_error *_wrap_smd_rule_set_set_save_config_raw_f1725b2afc1d839e(struct
 }
 
 
-struct smd_error *_wrap_smd_rule_set_evaluate_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
   smd_rule_set *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -4337,7 +4419,7 @@ struct smd_error *_wrap_smd_rule_set_evaluate_raw_f1725b2afc1d839e(struct smd_ru
 }
 
 
-struct smd_error *_wrap_smd_rule_set_results_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_results_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_results **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4352,7 +4434,7 @@ struct smd_error *_wrap_smd_rule_set_results_raw_f1725b2afc1d839e(struct smd_rul
 }
 
 
-struct smd_error *_wrap_smd_rule_set_reset_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0) {
+struct smd_error *_wrap_smd_rule_set_reset_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4365,7 +4447,7 @@ struct smd_error *_wrap_smd_rule_set_reset_raw_f1725b2afc1d839e(struct smd_rule_
 }
 
 
-void _wrap_smd_rule_set_free_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0) {
+void _wrap_smd_rule_set_free_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   
   arg1 = *(smd_rule_set **)&_swig_go_0; 
@@ -4375,7 +4457,274 @@ void _wrap_smd_rule_set_free_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_rule_set_diagnose_raw_f1725b2afc1d839e(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
+long long _wrap_smd_profile_rule_count_raw_d3dfd86e7e910180() {
+  size_t result;
+  long long _swig_go_result;
+  
+  
+  result = smd_profile_rule_count();
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_rule_info *_wrap_smd_profile_rule_raw_d3dfd86e7e910180(long long _swig_go_0) {
+  size_t arg1 ;
+  smd_rule_info *result = 0 ;
+  struct smd_rule_info *_swig_go_result;
+  
+  arg1 = (size_t)_swig_go_0; 
+  
+  result = (smd_rule_info *)smd_profile_rule(arg1);
+  *(smd_rule_info **)&_swig_go_result = (smd_rule_info *)result; 
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_smd_profile_rule_advice_raw_d3dfd86e7e910180(_gostring_ _swig_go_0) {
+  char *arg1 = 0 ;
+  char *temp1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  
+  temp1 = (char *)malloc(_swig_go_0.n + 1);
+  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
+  temp1[_swig_go_0.n] = '\0';
+  arg1 = (char *)temp1;
+  
+  
+  result = (char *)smd_profile_rule_advice((char const *)arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  free((char *)arg1); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_new_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, _gostring_ _swig_go_1, struct smd_profile_rules **_swig_go_2) {
+  char *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_profile_rules **arg3 = 0 ;
+  char *temp1 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  
+  temp1 = (char *)malloc(_swig_go_0.n + 1);
+  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
+  temp1[_swig_go_0.n] = '\0';
+  arg1 = (char *)temp1;
+  
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_profile_rules ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_profile_rules_new((char const *)arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg1); 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_set_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+  smd_profile_rules *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  char *temp2 ;
+  char *temp3 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  
+  result = (struct smd_error *)smd_profile_rules_set(arg1,(char const *)arg2,(char const *)arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_evaluate_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0) {
+  smd_profile_rules *arg1 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  result = (struct smd_error *)smd_profile_rules_evaluate(arg1);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_scan_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0, long long _swig_go_1, long long _swig_go_2, struct smd_strings **_swig_go_3) {
+  smd_profile_rules *arg1 = 0 ;
+  int64_t arg2 ;
+  int64_t arg3 ;
+  smd_strings **arg4 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = (int64_t)_swig_go_1; 
+  arg3 = (int64_t)_swig_go_2; 
+  arg4 = *(smd_strings ***)&_swig_go_3; 
+  
+  result = (struct smd_error *)smd_profile_rules_scan(arg1,arg2,arg3,arg4);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_findings_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0, struct smd_findings **_swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  smd_findings **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = *(smd_findings ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_profile_rules_findings((struct smd_profile_rules const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_results_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  smd_rule_results **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = *(smd_rule_results ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_profile_rules_results((struct smd_profile_rules const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_report_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+  smd_profile_rules *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_text **arg3 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_text ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_profile_rules_report(arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_profile_phase_count_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0) {
+  smd_profile_rules *arg1 = 0 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  result = smd_profile_phase_count((struct smd_profile_rules const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_profile_phase *_wrap_smd_profile_phase_get_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0, long long _swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  size_t arg2 ;
+  smd_profile_phase *result = 0 ;
+  struct smd_profile_phase *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  
+  result = (smd_profile_phase *)smd_profile_phase_get((struct smd_profile_rules const *)arg1,arg2);
+  *(smd_profile_phase **)&_swig_go_result = (smd_profile_phase *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_charts_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0, struct smd_text **_swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  smd_text **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  arg2 = *(smd_text ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_profile_rules_charts(arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_profile_rules_write_timeline_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0, _gostring_ _swig_go_1) {
+  smd_profile_rules *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  result = (struct smd_error *)smd_profile_rules_write_timeline(arg1,(char const *)arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_profile_rules_free_raw_d3dfd86e7e910180(struct smd_profile_rules *_swig_go_0) {
+  smd_profile_rules *arg1 = 0 ;
+  
+  arg1 = *(smd_profile_rules **)&_swig_go_0; 
+  
+  smd_profile_rules_free(arg1);
+  
+}
+
+
+struct smd_error *_wrap_smd_rule_set_diagnose_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_diagnosis **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4390,7 +4739,7 @@ struct smd_error *_wrap_smd_rule_set_diagnose_raw_f1725b2afc1d839e(struct smd_ru
 }
 
 
-long long _wrap_smd_diagnosis_count_raw_f1725b2afc1d839e(struct smd_diagnosis *_swig_go_0) {
+long long _wrap_smd_diagnosis_count_raw_d3dfd86e7e910180(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4403,7 +4752,7 @@ long long _wrap_smd_diagnosis_count_raw_f1725b2afc1d839e(struct smd_diagnosis *_
 }
 
 
-struct smd_cause *_wrap_smd_diagnosis_get_raw_f1725b2afc1d839e(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
+struct smd_cause *_wrap_smd_diagnosis_get_raw_d3dfd86e7e910180(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
   smd_diagnosis *arg1 = 0 ;
   size_t arg2 ;
   smd_cause *result = 0 ;
@@ -4418,7 +4767,7 @@ struct smd_cause *_wrap_smd_diagnosis_get_raw_f1725b2afc1d839e(struct smd_diagno
 }
 
 
-void _wrap_smd_diagnosis_free_raw_f1725b2afc1d839e(struct smd_diagnosis *_swig_go_0) {
+void _wrap_smd_diagnosis_free_raw_d3dfd86e7e910180(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   
   arg1 = *(smd_diagnosis **)&_swig_go_0; 
@@ -4428,7 +4777,7 @@ void _wrap_smd_diagnosis_free_raw_f1725b2afc1d839e(struct smd_diagnosis *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_f1725b2afc1d839e(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_d3dfd86e7e910180(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4443,7 +4792,7 @@ struct smd_error *_wrap_smd_hook_new_raw_f1725b2afc1d839e(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -4458,7 +4807,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_f1725b2afc1d839e(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4471,7 +4820,7 @@ struct smd_error *_wrap_smd_hook_close_raw_f1725b2afc1d839e(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -4481,7 +4830,7 @@ void _wrap_smd_hook_free_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -4496,7 +4845,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_f1725b2afc1d839e(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -4509,7 +4858,7 @@ intgo _wrap_smd_hook_mode_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4524,7 +4873,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_f1725b2afc1d839e(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4537,7 +4886,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_f1725b2afc1d839e(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_discard_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4550,7 +4899,7 @@ struct smd_error *_wrap_smd_hook_discard_step_raw_f1725b2afc1d839e(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4565,7 +4914,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_f1725b2afc1d839e(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_last_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4580,7 +4929,7 @@ long long _wrap_smd_hook_last_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_g
 }
 
 
-intgo _wrap_smd_hook_wants_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4602,7 +4951,7 @@ intgo _wrap_smd_hook_wants_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4615,7 +4964,7 @@ intgo _wrap_smd_hook_saves_step_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4639,7 +4988,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_f1725b2afc1d839e(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_ensure_collection_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4663,7 +5012,7 @@ struct smd_error *_wrap_smd_hook_ensure_collection_raw_f1725b2afc1d839e(struct s
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4678,7 +5027,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_f1725b2afc1d839e(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4693,7 +5042,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_f1725b2afc1d839e(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4706,7 +5055,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_f1725b2afc1d839e(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4719,7 +5068,7 @@ intgo _wrap_smd_hook_is_recording_raw_f1725b2afc1d839e(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4741,7 +5090,7 @@ long long _wrap_smd_hook_count_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_hook_attach_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_attach_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4756,7 +5105,7 @@ struct smd_error *_wrap_smd_hook_attach_raw_f1725b2afc1d839e(struct smd_hook *_s
 }
 
 
-intgo _wrap_smd_hook_action_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_action_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4769,7 +5118,7 @@ intgo _wrap_smd_hook_action_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_findings_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_findings_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_findings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4784,7 +5133,7 @@ struct smd_error *_wrap_smd_hook_take_findings_raw_f1725b2afc1d839e(struct smd_h
 }
 
 
-struct smd_error *_wrap_smd_hook_forgo_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
+struct smd_error *_wrap_smd_hook_forgo_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -4808,7 +5157,7 @@ struct smd_error *_wrap_smd_hook_forgo_raw_f1725b2afc1d839e(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_f1725b2afc1d839e(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_d3dfd86e7e910180(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4821,7 +5170,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_f1725b2afc1d839e(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_f1725b2afc1d839e(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_d3dfd86e7e910180(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4852,7 +5201,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_f1725b2afc1d839e(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_f1725b2afc1d839e(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_d3dfd86e7e910180(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -4862,7 +5211,7 @@ void _wrap_smd_trial_options_free_raw_f1725b2afc1d839e(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4886,7 +5235,7 @@ struct smd_error *_wrap_smd_trial_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4899,7 +5248,7 @@ struct smd_error *_wrap_smd_trial_load_raw_f1725b2afc1d839e(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4923,7 +5272,7 @@ struct smd_error *_wrap_smd_trial_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4933,7 +5282,7 @@ void _wrap_smd_trial_cancel_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4943,7 +5292,7 @@ void _wrap_smd_trial_free_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4956,7 +5305,7 @@ _gostring_ _wrap_smd_trial_path_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4969,7 +5318,7 @@ _gostring_ _wrap_smd_trial_name_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4982,7 +5331,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_f1725b2afc1d839e(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -4997,7 +5346,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_f1725b2afc1d839e(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -5010,7 +5359,7 @@ intgo _wrap_smd_trial_has_ended_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5023,7 +5372,7 @@ long long _wrap_smd_trial_last_complete_step_raw_f1725b2afc1d839e(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -5042,7 +5391,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_f1725b2afc1d839e(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5057,7 +5406,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_f1725b2afc1d839e(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   int64_t *arg3 = 0 ;
@@ -5076,7 +5425,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_f1725b2afc1d839e(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5095,7 +5444,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_f1725b2afc1d839e(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5114,7 +5463,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_f1725b2afc1d839e(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5133,7 +5482,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_f1725b2afc1d839e(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5148,7 +5497,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_f1725b2afc1d839e(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5163,7 +5512,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_f1725b2afc1d839e(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -5187,7 +5536,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_f1725b2afc1d839e(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5210,7 +5559,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_f1725b2afc1d839e(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_recorded_names_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_recorded_names_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5229,7 +5578,7 @@ struct smd_error *_wrap_smd_trial_recorded_names_raw_f1725b2afc1d839e(struct smd
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -5253,7 +5602,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_f1725b2afc1d839e(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5274,7 +5623,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_f1725b2afc1d839e(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5296,7 +5645,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_f1725b2afc1d839e(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5309,7 +5658,7 @@ _gostring_ _wrap_smd_tensor_name_raw_f1725b2afc1d839e(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5324,7 +5673,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_f1725b2afc1d839e(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -5343,7 +5692,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_f1725b2afc1d839e(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5364,7 +5713,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_f1725b2afc1d839e(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5383,7 +5732,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_f1725b2afc1d839e(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5411,7 +5760,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_f1725b2afc1d839e(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5439,7 +5788,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_f1725b2afc1d839e(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5478,7 +5827,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_f1725b2afc1d839e(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5506,7 +5855,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_f1725b2afc1d839e(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -5516,7 +5865,7 @@ void _wrap_smd_tensor_free_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_values_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_values_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   int64_t arg3 ;
@@ -5546,7 +5895,7 @@ struct smd_error *_wrap_smd_tensor_values_raw_f1725b2afc1d839e(struct smd_tensor
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_values_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
+struct smd_error *_wrap_smd_tensor_reduction_values_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   int64_t arg3 ;
@@ -5587,7 +5936,7 @@ struct smd_error *_wrap_smd_tensor_reduction_values_raw_f1725b2afc1d839e(struct 
 }
 
 
-long long _wrap_smd_values_count_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0) {
+long long _wrap_smd_values_count_raw_d3dfd86e7e910180(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5600,7 +5949,7 @@ long long _wrap_smd_values_count_raw_f1725b2afc1d839e(struct smd_values *_swig_g
 }
 
 
-long long _wrap_smd_values_step_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_values_step_raw_d3dfd86e7e910180(struct smd_values *_swig_go_0, long long _swig_go_1) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -5615,7 +5964,7 @@ long long _wrap_smd_values_step_raw_f1725b2afc1d839e(struct smd_values *_swig_go
 }
 
 
-struct smd_error *_wrap_smd_values_get_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
+struct smd_error *_wrap_smd_values_get_raw_d3dfd86e7e910180(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   smd_value **arg3 = 0 ;
@@ -5632,7 +5981,7 @@ struct smd_error *_wrap_smd_values_get_raw_f1725b2afc1d839e(struct smd_values *_
 }
 
 
-long long _wrap_smd_values_run_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_values_run_raw_d3dfd86e7e910180(struct smd_values *_swig_go_0, long long _swig_go_1) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -5647,7 +5996,7 @@ long long _wrap_smd_values_run_raw_f1725b2afc1d839e(struct smd_values *_swig_go_
 }
 
 
-void _wrap_smd_values_free_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0) {
+void _wrap_smd_values_free_raw_d3dfd86e7e910180(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   
   arg1 = *(smd_values **)&_swig_go_0; 
@@ -5657,7 +6006,7 @@ void _wrap_smd_values_free_raw_f1725b2afc1d839e(struct smd_values *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_shape_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_shape_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5676,7 +6025,7 @@ struct smd_error *_wrap_smd_tensor_full_shape_raw_f1725b2afc1d839e(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_value_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_value_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5695,7 +6044,7 @@ struct smd_error *_wrap_smd_tensor_full_value_raw_f1725b2afc1d839e(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_reduction_raw_f1725b2afc1d839e(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_full_reduction_raw_d3dfd86e7e910180(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5725,7 +6074,7 @@ struct smd_error *_wrap_smd_tensor_full_reduction_raw_f1725b2afc1d839e(struct sm
 }
 
 
-struct smd_error *_wrap_smd_hook_set_metadata_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_set_metadata_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5756,7 +6105,7 @@ struct smd_error *_wrap_smd_hook_set_metadata_raw_f1725b2afc1d839e(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_describe_run_raw_f1725b2afc1d839e(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_describe_run_raw_d3dfd86e7e910180(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5769,7 +6118,7 @@ struct smd_error *_wrap_smd_hook_describe_run_raw_f1725b2afc1d839e(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_trial_metadata_raw_f1725b2afc1d839e(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_strings **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_metadata_raw_d3dfd86e7e910180(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_strings **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_strings **arg3 = 0 ;
@@ -5793,7 +6142,7 @@ struct smd_error *_wrap_smd_trial_metadata_raw_f1725b2afc1d839e(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_scan_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
+struct smd_error *_wrap_smd_scan_new_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
   char *arg1 = 0 ;
   smd_scan **arg2 = 0 ;
   char *temp1 ;
@@ -5815,7 +6164,7 @@ struct smd_error *_wrap_smd_scan_new_raw_f1725b2afc1d839e(_gostring_ _swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_scan_add_raw_f1725b2afc1d839e(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_scan_add_raw_d3dfd86e7e910180(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_scan *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5846,7 +6195,7 @@ struct smd_error *_wrap_smd_scan_add_raw_f1725b2afc1d839e(struct smd_scan *_swig
 }
 
 
-struct smd_error *_wrap_smd_scan_partitions_raw_f1725b2afc1d839e(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
+struct smd_error *_wrap_smd_scan_partitions_raw_d3dfd86e7e910180(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
   smd_scan *arg1 = 0 ;
   smd_partitions **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5861,7 +6210,7 @@ struct smd_error *_wrap_smd_scan_partitions_raw_f1725b2afc1d839e(struct smd_scan
 }
 
 
-long long _wrap_smd_partitions_count_raw_f1725b2afc1d839e(struct smd_partitions *_swig_go_0) {
+long long _wrap_smd_partitions_count_raw_d3dfd86e7e910180(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5874,7 +6223,7 @@ long long _wrap_smd_partitions_count_raw_f1725b2afc1d839e(struct smd_partitions 
 }
 
 
-void _wrap_smd_partitions_free_raw_f1725b2afc1d839e(struct smd_partitions *_swig_go_0) {
+void _wrap_smd_partitions_free_raw_d3dfd86e7e910180(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   
   arg1 = *(smd_partitions **)&_swig_go_0; 
@@ -5884,7 +6233,7 @@ void _wrap_smd_partitions_free_raw_f1725b2afc1d839e(struct smd_partitions *_swig
 }
 
 
-void _wrap_smd_scan_free_raw_f1725b2afc1d839e(struct smd_scan *_swig_go_0) {
+void _wrap_smd_scan_free_raw_d3dfd86e7e910180(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   
   arg1 = *(smd_scan **)&_swig_go_0; 
@@ -5894,7 +6243,7 @@ void _wrap_smd_scan_free_raw_f1725b2afc1d839e(struct smd_scan *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_profiler_options_new_raw_f1725b2afc1d839e(struct smd_profiler_options **_swig_go_0) {
+struct smd_error *_wrap_smd_profiler_options_new_raw_d3dfd86e7e910180(struct smd_profiler_options **_swig_go_0) {
   smd_profiler_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5907,7 +6256,7 @@ struct smd_error *_wrap_smd_profiler_options_new_raw_f1725b2afc1d839e(struct smd
 }
 
 
-struct smd_error *_wrap_smd_profiler_options_set_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_profiler_options_set_raw_d3dfd86e7e910180(struct smd_profiler_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_profiler_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5938,7 +6287,7 @@ struct smd_error *_wrap_smd_profiler_options_set_raw_f1725b2afc1d839e(struct smd
 }
 
 
-struct smd_error *_wrap_smd_profiler_options_get_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_profiler_options_get_raw_d3dfd86e7e910180(struct smd_profiler_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_profiler_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -5962,7 +6311,7 @@ struct smd_error *_wrap_smd_profiler_options_get_raw_f1725b2afc1d839e(struct smd
 }
 
 
-void _wrap_smd_profiler_options_free_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0) {
+void _wrap_smd_profiler_options_free_raw_d3dfd86e7e910180(struct smd_profiler_options *_swig_go_0) {
   smd_profiler_options *arg1 = 0 ;
   
   arg1 = *(smd_profiler_options **)&_swig_go_0; 
@@ -5972,7 +6321,7 @@ void _wrap_smd_profiler_options_free_raw_f1725b2afc1d839e(struct smd_profiler_op
 }
 
 
-struct smd_error *_wrap_smd_profiler_new_raw_f1725b2afc1d839e(struct smd_profiler_options *_swig_go_0, struct smd_profiler **_swig_go_1) {
+struct smd_error *_wrap_smd_profiler_new_raw_d3dfd86e7e910180(struct smd_profiler_options *_swig_go_0, struct smd_profiler **_swig_go_1) {
   smd_profiler_options *arg1 = 0 ;
   smd_profiler **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5987,7 +6336,7 @@ struct smd_error *_wrap_smd_profiler_new_raw_f1725b2afc1d839e(struct smd_profile
 }
 
 
-struct smd_error *_wrap_smd_profiler_follow_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_profiler_options *_swig_go_1, struct smd_profiler **_swig_go_2) {
+struct smd_error *_wrap_smd_profiler_follow_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_profiler_options *_swig_go_1, struct smd_profiler **_swig_go_2) {
   char *arg1 = 0 ;
   smd_profiler_options *arg2 = 0 ;
   smd_profiler **arg3 = 0 ;
@@ -6011,7 +6360,7 @@ struct smd_error *_wrap_smd_profiler_follow_raw_f1725b2afc1d839e(_gostring_ _swi
 }
 
 
-intgo _wrap_smd_profiler_update_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+intgo _wrap_smd_profiler_update_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0) {
   smd_profiler *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -6024,7 +6373,7 @@ intgo _wrap_smd_profiler_update_raw_f1725b2afc1d839e(struct smd_profiler *_swig_
 }
 
 
-intgo _wrap_smd_profiler_is_active_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, _gostring_ _swig_go_3) {
+intgo _wrap_smd_profiler_is_active_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, _gostring_ _swig_go_3) {
   smd_profiler *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -6057,7 +6406,7 @@ intgo _wrap_smd_profiler_is_active_raw_f1725b2afc1d839e(struct smd_profiler *_sw
 }
 
 
-struct smd_error *_wrap_smd_profiler_get_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_profiler_get_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_profiler *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -6081,7 +6430,7 @@ struct smd_error *_wrap_smd_profiler_get_raw_f1725b2afc1d839e(struct smd_profile
 }
 
 
-struct smd_error *_wrap_smd_profiler_flush_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_profiler_flush_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0, intgo _swig_go_1) {
   smd_profiler *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -6096,7 +6445,7 @@ struct smd_error *_wrap_smd_profiler_flush_raw_f1725b2afc1d839e(struct smd_profi
 }
 
 
-struct smd_error *_wrap_smd_profiler_close_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+struct smd_error *_wrap_smd_profiler_close_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0) {
   smd_profiler *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -6109,7 +6458,7 @@ struct smd_error *_wrap_smd_profiler_close_raw_f1725b2afc1d839e(struct smd_profi
 }
 
 
-void _wrap_smd_profiler_free_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+void _wrap_smd_profiler_free_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0) {
   smd_profiler *arg1 = 0 ;
   
   arg1 = *(smd_profiler **)&_swig_go_0; 
@@ -6119,7 +6468,7 @@ void _wrap_smd_profiler_free_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_
 }
 
 
-long long _wrap_smd_profiler_now_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0) {
+long long _wrap_smd_profiler_now_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0) {
   smd_profiler *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -6132,7 +6481,7 @@ long long _wrap_smd_profiler_now_raw_f1725b2afc1d839e(struct smd_profiler *_swig
 }
 
 
-struct smd_error *_wrap_smd_profiler_event_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_profiler_event_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long _swig_go_5, _gostring_ _swig_go_6) {
   smd_profiler *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -6178,7 +6527,7 @@ struct smd_error *_wrap_smd_profiler_event_raw_f1725b2afc1d839e(struct smd_profi
 }
 
 
-struct smd_error *_wrap_smd_profiler_begin_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long _swig_go_3, _gostring_ _swig_go_4) {
+struct smd_error *_wrap_smd_profiler_begin_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long _swig_go_3, _gostring_ _swig_go_4) {
   smd_profiler *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -6220,7 +6569,7 @@ struct smd_error *_wrap_smd_profiler_begin_raw_f1725b2afc1d839e(struct smd_profi
 }
 
 
-struct smd_error *_wrap_smd_profiler_end_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_profiler_end_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1) {
   smd_profiler *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -6242,7 +6591,7 @@ struct smd_error *_wrap_smd_profiler_end_raw_f1725b2afc1d839e(struct smd_profile
 }
 
 
-struct smd_error *_wrap_smd_profiler_instant_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long _swig_go_3, _gostring_ _swig_go_4) {
+struct smd_error *_wrap_smd_profiler_instant_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long _swig_go_3, _gostring_ _swig_go_4) {
   smd_profiler *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -6284,7 +6633,7 @@ struct smd_error *_wrap_smd_profiler_instant_raw_f1725b2afc1d839e(struct smd_pro
 }
 
 
-long long _wrap_smd_profiler_count_raw_f1725b2afc1d839e(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_profiler_count_raw_d3dfd86e7e910180(struct smd_profiler *_swig_go_0, _gostring_ _swig_go_1) {
   smd_profiler *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -6306,7 +6655,7 @@ long long _wrap_smd_profiler_count_raw_f1725b2afc1d839e(struct smd_profiler *_sw
 }
 
 
-struct smd_error *_wrap_smd_profile_import_trace_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_profile_import_trace_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, long long *_swig_go_3) {
   char *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -6346,7 +6695,7 @@ struct smd_error *_wrap_smd_profile_import_trace_raw_f1725b2afc1d839e(_gostring_
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_step_file_open_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -6379,7 +6728,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_f1725b2afc1d839e(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_d3dfd86e7e910180(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -6418,7 +6767,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_f1725b2afc1d839e(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_d3dfd86e7e910180(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -6431,7 +6780,7 @@ _gostring_ _wrap_smd_step_file_path_raw_f1725b2afc1d839e(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_d3dfd86e7e910180(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -6444,7 +6793,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_f1725b2afc1d839e(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_f1725b2afc1d839e(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_d3dfd86e7e910180(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -6454,7 +6803,7 @@ void _wrap_smd_step_file_free_raw_f1725b2afc1d839e(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -6476,7 +6825,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_f1725b2afc1d839e(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_d3dfd86e7e910180(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -6491,7 +6840,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_f1725b2afc1d839e(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_d3dfd86e7e910180(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -6504,7 +6853,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_f1725b2afc1d839e(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_d3dfd86e7e910180(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -6517,7 +6866,7 @@ long long _wrap_smd_event_file_step_raw_f1725b2afc1d839e(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_d3dfd86e7e910180(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -6530,7 +6879,7 @@ intgo _wrap_smd_event_file_mode_raw_f1725b2afc1d839e(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_d3dfd86e7e910180(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -6543,7 +6892,7 @@ long long _wrap_smd_event_file_mode_step_raw_f1725b2afc1d839e(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_d3dfd86e7e910180(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -6556,7 +6905,7 @@ double _wrap_smd_event_file_timestamp_raw_f1725b2afc1d839e(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_d3dfd86e7e910180(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -6571,7 +6920,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_f1725b2afc1d839e(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_f1725b2afc1d839e(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_d3dfd86e7e910180(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -6581,7 +6930,7 @@ void _wrap_smd_event_file_free_raw_f1725b2afc1d839e(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_f1725b2afc1d839e(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_d3dfd86e7e910180(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -6600,7 +6949,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_f1725b2afc1d839e(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -6624,7 +6973,7 @@ struct smd_error *_wrap_smd_store_check_raw_f1725b2afc1d839e(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_d3dfd86e7e910180(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -6637,7 +6986,7 @@ long long _wrap_smd_store_report_count_raw_f1725b2afc1d839e(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_d3dfd86e7e910180(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -6652,7 +7001,7 @@ _gostring_ _wrap_smd_store_report_name_raw_f1725b2afc1d839e(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_d3dfd86e7e910180(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -6667,7 +7016,7 @@ intgo _wrap_smd_store_report_code_raw_f1725b2afc1d839e(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_d3dfd86e7e910180(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -6682,7 +7031,7 @@ _gostring_ _wrap_smd_store_report_message_raw_f1725b2afc1d839e(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_f1725b2afc1d839e(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_d3dfd86e7e910180(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
@@ -6692,7 +7041,7 @@ void _wrap_smd_store_report_free_raw_f1725b2afc1d839e(struct smd_store_report *_
 }
 
 
-struct smd_error *_wrap_smd_bucket_open_raw_f1725b2afc1d839e(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+struct smd_error *_wrap_smd_bucket_open_raw_d3dfd86e7e910180(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_bucket **arg3 = 0 ;
@@ -6716,7 +7065,7 @@ struct smd_error *_wrap_smd_bucket_open_raw_f1725b2afc1d839e(_gostring_ _swig_go
 }
 
 
-struct smd_error *_wrap_smd_bucket_list_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_list_raw_d3dfd86e7e910180(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -6758,7 +7107,7 @@ struct smd_error *_wrap_smd_bucket_list_raw_f1725b2afc1d839e(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_read_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_read_raw_d3dfd86e7e910180(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -6786,7 +7135,7 @@ struct smd_error *_wrap_smd_bucket_read_raw_f1725b2afc1d839e(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_write_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+struct smd_error *_wrap_smd_bucket_write_raw_d3dfd86e7e910180(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   void *arg3 = 0 ;
@@ -6812,7 +7161,7 @@ struct smd_error *_wrap_smd_bucket_write_raw_f1725b2afc1d839e(struct smd_bucket 
 }
 
 
-struct smd_error *_wrap_smd_bucket_remove_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_bucket_remove_raw_d3dfd86e7e910180(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -6834,7 +7183,7 @@ struct smd_error *_wrap_smd_bucket_remove_raw_f1725b2afc1d839e(struct smd_bucket
 }
 
 
-void _wrap_smd_bucket_free_raw_f1725b2afc1d839e(struct smd_bucket *_swig_go_0) {
+void _wrap_smd_bucket_free_raw_d3dfd86e7e910180(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   
   arg1 = *(smd_bucket **)&_swig_go_0; 
