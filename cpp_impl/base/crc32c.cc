@@ -7,8 +7,10 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
+#elif defined(__aarch64__)
 #include <arm_acle.h>
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace smdebug {
@@ -81,8 +83,8 @@ constexpr uint32_t PowerOfX(size_t power) {
 
 #if defined(__x86_64__)
 
-#define SMD_CRC_TARGET __attribute__((target("sse4.2,pclmul")))
-#define SMD_FOLD_TARGET __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
+#define SMD_CRC_TARGET __attribute__((target("sse4.2,crc32,pclmul")))
+#define SMD_FOLD_TARGET __attribute__((target("sse4.2,crc32,pclmul,avx2,vpclmulqdq")))
 
 // The factor that moves a CRC, or the lanes of Fold(), `bytes` ahead.  It compensates that
 // reflected products are one power too low, and 32 bits in a word of 64 are 32 powers too high.
@@ -213,9 +215,10 @@ SMD_FOLD_TARGET uint32_t ExtendByFolding(uint32_t crc, ByteSpan bytes) {
   return ExtendByInstruction(crc, bytes);
 }
 
-#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
+#elif defined(__aarch64__)
 
-uint32_t ExtendByInstruction(uint32_t crc, ByteSpan bytes) {
+// ARMv8.0 does not require the instruction, so compilers need to be told.
+__attribute__((target("+crc"))) uint32_t ExtendByInstruction(uint32_t crc, ByteSpan bytes) {
   for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
     crc = __crc32cd(crc, LoadWord(bytes.data()));
   }
@@ -235,12 +238,12 @@ std::span<const ExtendCrc32cFunction> Crc32cImplementations() {
   if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("pclmul")) return all.last(1);
   const bool folds = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq");
   return folds ? all : all.last(2);
-#else
-#if defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
+#elif defined(__aarch64__)
   static constexpr ExtendCrc32cFunction kAll[] = {ExtendByInstruction, ExtendByTables};
+  const std::span<const ExtendCrc32cFunction> all = kAll;
+  return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0 ? all : all.last(1);
 #else
   static constexpr ExtendCrc32cFunction kAll[] = {ExtendByTables};
-#endif
   return kAll;
 #endif
 }

@@ -249,53 +249,41 @@ using Unsigned = hn::ScalableTag<uint16_t>;
 
 // Finds bounds of 16-bit floats from their bits.  Read as signed integers, non-negative numbers
 // keep their order and follow the negative numbers, which are in order of magnitude.  Read as
-// unsigned integers, the negative numbers come last.
-class BitBounds {
- public:
-  // Not defaulted: a defaulted constructor would not be compiled for the instruction set.
-  HWY_INLINE BitBounds()
-      : least_(hn::Set(Signed(), std::numeric_limits<int16_t>::max())),
-        greatest_(hn::Not(least_)),
-        unsigned_least_(hn::Set(Unsigned(), std::numeric_limits<uint16_t>::max())),
-        unsigned_greatest_(hn::Zero(Unsigned())) {}
+// unsigned integers, the negative numbers come last.  The bounds are variables of the caller:
+// vectors of SVE cannot be members of a class.
+HWY_INLINE void AddBits(hn::Vec<Unsigned> bits, hn::Vec<Signed> &least, hn::Vec<Signed> &greatest,
+                        hn::Vec<Unsigned> &first, hn::Vec<Unsigned> &last) {
+  const auto with_sign = hn::BitCast(Signed(), bits);
+  least = hn::Min(least, with_sign);
+  greatest = hn::Max(greatest, with_sign);
+  first = hn::Min(first, bits);
+  last = hn::Max(last, bits);
+}
 
-  HWY_INLINE void Add(hn::Vec<Unsigned> bits) {
-    const auto with_sign = hn::BitCast(Signed(), bits);
-    least_ = hn::Min(least_, with_sign);
-    greatest_ = hn::Max(greatest_, with_sign);
-    unsigned_least_ = hn::Min(unsigned_least_, bits);
-    unsigned_greatest_ = hn::Max(unsigned_greatest_, bits);
-  }
-
-  // Stores the bounds of the numbers added so far, at least one.
-  template <class Narrow>
-  void Store(BlockSums *sums) const {
-    const auto least = static_cast<uint16_t>(hn::GetLane(hn::MinOfLanes(Signed(), least_)));
-    const auto greatest = static_cast<uint16_t>(hn::GetLane(hn::MaxOfLanes(Signed(), greatest_)));
-    const uint16_t first = hn::GetLane(hn::MinOfLanes(Unsigned(), unsigned_least_));
-    const uint16_t last = hn::GetLane(hn::MaxOfLanes(Unsigned(), unsigned_greatest_));
-    const bool has_negative = last >= kSign, has_other = greatest < kSign;
-    const auto magnitude = static_cast<uint16_t>(least & ~kSign);
-    HWY_ALIGN uint16_t bits[hn::MaxLanes(Unsigned())] = {has_negative ? last : least,
-                                                         has_other ? greatest : least,
-                                                         !has_negative ? first
-                                                         : has_other   ? std::min(first, magnitude)
-                                                                       : magnitude};
-    HWY_ALIGN float numbers[hn::MaxLanes(Floats())];
-    hn::Store(LoadAs<float>(reinterpret_cast<const Narrow *>(bits)), Floats(), numbers);
-    sums->min = static_cast<double>(numbers[0]);
-    sums->max = static_cast<double>(numbers[1]);
-    sums->abs_min = static_cast<double>(numbers[2]);
-  }
-
- private:
-  static constexpr uint16_t kSign = 0x8000;
-
-  hn::Vec<Signed> least_;
-  hn::Vec<Signed> greatest_;
-  hn::Vec<Unsigned> unsigned_least_;
-  hn::Vec<Unsigned> unsigned_greatest_;
-};
+// Stores the bounds that AddBits() found, of at least one number.
+template <class Narrow>
+HWY_INLINE void StoreBounds(hn::Vec<Signed> least_of_lanes, hn::Vec<Signed> greatest_of_lanes,
+                            hn::Vec<Unsigned> first_of_lanes, hn::Vec<Unsigned> last_of_lanes,
+                            BlockSums *sums) {
+  constexpr uint16_t kSign = 0x8000;
+  const auto least = static_cast<uint16_t>(hn::GetLane(hn::MinOfLanes(Signed(), least_of_lanes)));
+  const auto greatest =
+      static_cast<uint16_t>(hn::GetLane(hn::MaxOfLanes(Signed(), greatest_of_lanes)));
+  const uint16_t first = hn::GetLane(hn::MinOfLanes(Unsigned(), first_of_lanes));
+  const uint16_t last = hn::GetLane(hn::MaxOfLanes(Unsigned(), last_of_lanes));
+  const bool has_negative = last >= kSign, has_other = greatest < kSign;
+  const auto magnitude = static_cast<uint16_t>(least & ~kSign);
+  HWY_ALIGN uint16_t bits[hn::MaxLanes(Unsigned())] = {has_negative ? last : least,
+                                                       has_other ? greatest : least,
+                                                       !has_negative ? first
+                                                       : has_other   ? std::min(first, magnitude)
+                                                                     : magnitude};
+  HWY_ALIGN float numbers[hn::MaxLanes(Floats())];
+  hn::Store(LoadAs<float>(reinterpret_cast<const Narrow *>(bits)), Floats(), numbers);
+  sums->min = static_cast<double>(numbers[0]);
+  sums->max = static_cast<double>(numbers[1]);
+  sums->abs_min = static_cast<double>(numbers[2]);
+}
 
 template <class V>
 HWY_INLINE void AddInDouble(V floats, DoubleVector &sum) {
@@ -319,13 +307,14 @@ BlockSums SumsOfSteps(const Narrow *from, size_t steps) {
   const Floats floats;
   auto sum = hn::Zero(Doubles()), abs_sum = sum, squares = sum;
   auto signs = hn::Zero(bits);
-  BitBounds bounds;
+  auto least = hn::Set(Signed(), std::numeric_limits<int16_t>::max()), greatest = hn::Not(least);
+  auto first_bits = hn::Set(bits, std::numeric_limits<uint16_t>::max()), last_bits = signs;
   for (; steps > 0; --steps) {
     FetchAhead(from, kHalvesASum * hn::Lanes(bits) * sizeof(Narrow));
     auto part = hn::Zero(floats), abs_part = part, squares0 = part, squares1 = part;
     for (size_t i = 0; i < kHalvesASum; ++i, from += hn::Lanes(bits)) {
       const auto v = hn::LoadU(bits, reinterpret_cast<const uint16_t *>(from));
-      bounds.Add(v);
+      AddBits(v, least, greatest, first_bits, last_bits);
       signs = hn::Xor(signs, v);
       auto first = part, second = part;
       WidenHalves(from, v, first, second);
@@ -339,7 +328,7 @@ BlockSums SumsOfSteps(const Narrow *from, size_t steps) {
     AddInDouble(hn::Add(squares0, squares1), squares);
   }
   BlockSums sums{SumOf(sum), SumOf(abs_sum), SumOf(squares), 0, 0, 0, IsOdd(bits, signs)};
-  bounds.template Store<Narrow>(&sums);
+  StoreBounds<Narrow>(least, greatest, first_bits, last_bits, &sums);
   return sums;
 }
 

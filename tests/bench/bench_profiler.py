@@ -146,9 +146,11 @@ class Stopwatch:
 
 
 def training(folder: str) -> bool:
-    """Trains a model, and measures the share of a step that the profile takes.
+    """Trains a model with steps of about 40 ms, and measures the share that the profile takes.
 
-    The difference between steps with and without it would be lost in what steps differ by.
+    Only time inside the profile's functions counts.  What they displace from the caches and what
+    the writer's thread takes do not: differences between steps with and without a profile, of 12
+    ms, were between -0.04 and 2 %.
     """
     import torch
 
@@ -192,7 +194,7 @@ def training(folder: str) -> bool:
     step, cost = statistics.median(steps), statistics.median(costs)
     print(f"{'a step':44} {step * 1e3:14.4g} ms")
     print(f"{'of it in the profile':44} {cost * 1e6:14.4g} us")
-    return report("training: steps and phases", cost / step * 100, "% of a step", 0.5)
+    return report("training: steps and phases, inside the profile", cost / step * 100, "% of a step", 0.5)
 
 
 def main() -> int:
