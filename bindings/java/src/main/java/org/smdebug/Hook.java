@@ -40,6 +40,26 @@ public final class Hook extends TensorSink implements AutoCloseable {
     return new Builder(outDir);
   }
 
+  /**
+   * Returns a builder for a hook that records into a folder.
+   *
+   * @param outDir the folder of the trial
+   * @return the builder
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static Builder builder(Path outDir) {
+    return builder(Folders.textOf(outDir));
+  }
+
+  /**
+   * Returns a builder for a hook whose folder the configuration selects.
+   *
+   * @return the builder
+   */
+  public static Builder builder() {
+    return new Builder(null);
+  }
+
   /** Configures a hook. */
   public static final class Builder extends Options<Builder> {
     private final List<Collection> collections = new ArrayList<>();

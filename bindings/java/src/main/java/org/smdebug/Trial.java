@@ -4,9 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.SortedMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.LongStream;
 import org.smdebug.raw.Raw;
 
@@ -16,7 +14,6 @@ import org.smdebug.raw.Raw;
  */
 public final class Trial implements AutoCloseable {
   private final Handle handle;
-  private final Map<String, Tensor> tensors = new ConcurrentHashMap<>();
 
   private final Object refreshLock = new Object();
   private int judging;
@@ -46,6 +43,28 @@ public final class Trial implements AutoCloseable {
    */
   public static Builder builder(String path) {
     return new Builder(path);
+  }
+
+  /**
+   * Opens a trial in a folder, as {@link #open(String)} does.
+   *
+   * @param folder its folder
+   * @return the trial
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static Trial open(Path folder) {
+    return builder(folder).open();
+  }
+
+  /**
+   * Returns a builder that opens a trial in a folder.
+   *
+   * @param folder its folder
+   * @return the builder
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static Builder builder(Path folder) {
+    return builder(Folders.textOf(folder));
   }
 
   /** Configures how a trial is opened. */
@@ -467,17 +486,14 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Returns the tensor with a name; it stays valid until the trial is closed.
+   * Returns the tensor with a name.
    *
    * @param name the name
-   * @return the tensor
+   * @return the tensor; close it
    * @throws TensorUnavailableException if no such tensor has been saved
    */
   public Tensor tensor(String name) {
-    return handle.get(
-        trial ->
-            tensors.computeIfAbsent(
-                name, key -> new Tensor(key, Raw.smd_trial_tensor(trial, key))));
+    return handle.get(trial -> new Tensor(name, Raw.smd_trial_tensor(trial, name)));
   }
 
   /**
@@ -487,9 +503,8 @@ public final class Trial implements AutoCloseable {
    * @return true if it has
    */
   public boolean hasTensor(String name) {
-    try {
-      tensor(name);
-      return true;
+    try (Tensor found = tensor(name)) {
+      return found != null;
     } catch (TensorUnavailableException error) {
       return false;
     }
@@ -580,12 +595,10 @@ public final class Trial implements AutoCloseable {
     }
   }
 
-  /** Frees the trial and its tensors. Running calls complete; values stay valid. */
+  /** Frees the trial. Running calls complete; tensors and values stay valid. */
   @Override
   public void close() {
     handle.close();
-    tensors.values().forEach(Tensor::close);
-    tensors.clear();
   }
 
   @Override
