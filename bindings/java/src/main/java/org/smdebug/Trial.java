@@ -142,20 +142,12 @@ public final class Trial implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the path as it was given.
-   *
-   * @return the path
-   */
+  /** {@return the path as it was given} */
   public String path() {
     return handle.get(Raw::smd_trial_path);
   }
 
-  /**
-   * Returns the name that was given, or the last part of the path.
-   *
-   * @return the name
-   */
+  /** {@return the name that was given, or the last part of the path} */
   public String name() {
     return handle.get(Raw::smd_trial_name);
   }
@@ -191,31 +183,19 @@ public final class Trial implements AutoCloseable {
     handle.run(Raw::smd_trial_cancel);
   }
 
-  /**
-   * Returns true if the job has ended and the trial has read everything it recorded.
-   *
-   * @return true if so
-   */
+  /** {@return true if the job has ended and the trial has read everything it recorded} */
   public boolean hasEnded() {
     return handle.number(Raw::smd_trial_has_ended) != 0;
   }
 
-  /**
-   * Returns the last complete global step.
-   *
-   * @return the step, or -1 if there is none
-   */
+  /** {@return the last complete global step} */
   public long lastCompleteStep() {
     return handle.number(Raw::smd_trial_last_complete_step);
   }
 
   // ---- steps ----------------------------------------------------------------
 
-  /**
-   * Returns the available steps by their global numbers.
-   *
-   * @return the steps, ascending
-   */
+  /** {@return the available steps by their global numbers} */
   public LongStream steps() {
     return steps(Mode.GLOBAL);
   }
@@ -320,11 +300,7 @@ public final class Trial implements AutoCloseable {
     return StepState.values()[(int) state];
   }
 
-  /**
-   * Returns the modes of the steps seen so far, without GLOBAL.
-   *
-   * @return the modes
-   */
+  /** {@return the modes of the steps seen so far, without GLOBAL} */
   public List<Mode> modes() {
     long[] modes = handle.get(trial -> Lists.takeIntegers(Raw.smd_trial_modes(trial)));
     return Arrays.stream(modes).mapToObj(Mode::of).toList();
@@ -362,11 +338,7 @@ public final class Trial implements AutoCloseable {
 
   // ---- workers, collections, tensors ----------------------------------------
 
-  /**
-   * Returns the sorted names of the workers that recorded.
-   *
-   * @return their names
-   */
+  /** {@return the sorted names of the workers that recorded} */
   public List<String> workers() {
     return handle.get(trial -> Lists.takeStrings(Raw.smd_trial_workers(trial)));
   }
@@ -380,11 +352,7 @@ public final class Trial implements AutoCloseable {
     return handle.get(trial -> Lists.takeMap(Raw.smd_trial_metadata(trial, null)));
   }
 
-  /**
-   * Returns the names of all collections.
-   *
-   * @return the names
-   */
+  /** {@return the names of all collections} */
   public List<String> collectionNames() {
     return handle.get(trial -> Lists.takeStrings(Raw.smd_trial_collections(trial)));
   }
@@ -400,11 +368,7 @@ public final class Trial implements AutoCloseable {
     return handle.get(trial -> new Collection(Raw.smd_trial_collection(trial, name)));
   }
 
-  /**
-   * Returns the sorted names of all tensors saved so far.
-   *
-   * @return the names
-   */
+  /** {@return the sorted names of all tensors saved so far} */
   public List<String> tensorNames() {
     return names(-1, Mode.GLOBAL, null, null);
   }
