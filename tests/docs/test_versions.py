@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-VERSION = re.search(
-    r"^project\(smdebug VERSION (\d+\.\d+\.\d+) ", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE
-).group(1)
+CMAKE = (ROOT / "CMakeLists.txt").read_text()
+VERSION = re.search(r"^project\(smdebug VERSION (\d+\.\d+\.\d+) ", CMAKE, re.MULTILINE).group(1)
 
 
 @pytest.mark.parametrize(
