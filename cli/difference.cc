@@ -9,7 +9,7 @@ namespace smdebug::cli {
 namespace {
 
 bool HasSameBytes(const Value &a, const Value &b) {
-  if (a.GetDType() == DType::kString) return a.Strings() == b.Strings();
+  if (a.DType() == DType::kString) return a.Strings() == b.Strings();
   return a.Bytes() == b.Bytes() &&
          (a.Bytes() == 0 || std::memcmp(a.Data(), b.Data(), a.Bytes()) == 0);
 }
@@ -28,7 +28,7 @@ long double Distance(const ElementReader &a, const ElementReader &b, size_t i) {
 
 // Compares the bits, since equal numbers may differ in them: signs of zeros, payloads of NaNs.
 bool HasSameBits(const Value &a, const Value &b, size_t i) {
-  const size_t size = DTypeSize(a.GetDType());
+  const size_t size = DTypeSize(a.DType());
   const auto *const in_a = static_cast<const unsigned char *>(a.Data());
   const auto *const in_b = static_cast<const unsigned char *>(b.Data());
   return std::memcmp(in_a + i * size, in_b + i * size, size) == 0;
@@ -38,14 +38,13 @@ bool HasSameBits(const Value &a, const Value &b, size_t i) {
 
 Difference Compare(const Value &a, const Value &b, const Tolerance &tolerance) {
   Difference difference;
-  const std::vector<int64_t> shape = a.GetShape();
-  if (shape != b.GetShape()) {
-    difference.otherwise = ShapeText(shape) + " against " + ShapeText(b.GetShape());
+  const std::vector<int64_t> shape = a.Shape();
+  if (shape != b.Shape()) {
+    difference.otherwise = ShapeText(shape) + " against " + ShapeText(b.Shape());
     return difference;
   }
-  if (a.GetDType() != b.GetDType()) {
-    difference.otherwise =
-        std::string(DTypeName(a.GetDType())) + " against " + DTypeName(b.GetDType());
+  if (a.DType() != b.DType()) {
+    difference.otherwise = std::string(DTypeName(a.DType())) + " against " + DTypeName(b.DType());
     return difference;
   }
   const ElementReader in_a(a);

@@ -46,14 +46,14 @@ double Float8E4M3Fn(uint8_t bits) {
 
 size_t CountOf(const Value &value) {
   size_t count = 1;
-  for (const int64_t size : value.GetShape()) count *= static_cast<size_t>(size);
+  for (const int64_t size : value.Shape()) count *= static_cast<size_t>(size);
   return count;
 }
 
 }  // namespace
 
 ElementReader::ElementReader(const Value &value)
-    : dtype_(value.GetDType()),
+    : dtype_(value.DType()),
       data_(static_cast<const unsigned char *>(value.Data())),
       texts_(dtype_ == DType::kString ? value.Strings() : std::vector<std::string>()),
       count_(CountOf(value)) {}
@@ -137,7 +137,7 @@ std::string ShapeText(const std::vector<int64_t> &shape) {
 
 void ElementsToJson(const Value &value, JsonWriter *json) {
   const ElementReader reader(value);
-  const std::vector<int64_t> shape = value.GetShape();
+  const std::vector<int64_t> shape = value.Shape();
   size_t next = 0;
   const auto nest = [&](const auto &self, size_t depth) -> void {
     if (depth == shape.size()) {

@@ -15,7 +15,7 @@ constexpr size_t kWidthInPipes = 80;
 class Layout {
  public:
   Layout(const Value &value, bool all)
-      : reader_(value), shape_(value.GetShape()), is_cut_(!all && reader_.Size() > kMostInFull) {
+      : reader_(value), shape_(value.Shape()), is_cut_(!all && reader_.Size() > kMostInFull) {
     ForEachShown(0, 0,
                  [this](size_t index) { width_ = std::max(width_, WidthOf(reader_.Text(index))); });
   }

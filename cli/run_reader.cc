@@ -15,9 +15,9 @@ constexpr const char *kMerged[] = {"l2", "l1", "std", "mean", "min", "max"};
 
 void TakeNumbers(const Value &value, RunPart *part) {
   const ElementReader reader(value);
-  part->shape = value.GetShape();
+  part->shape = value.Shape();
   part->has_numbers = true;
-  part->are_whole = value.GetDType() >= DType::kInt8 && value.GetDType() <= DType::kUInt64;
+  part->are_whole = value.DType() >= DType::kInt8 && value.DType() <= DType::kUInt64;
   const size_t each = reader.AreComplex() ? 2 : 1;
   if (each == 2) part->shape.push_back(2);
   part->numbers.resize(reader.Size() * each);
@@ -73,7 +73,7 @@ void RunReader::Add(const RunTensor &tensor, const std::string &name, int64_t st
     const Saved at = SavedAt(saved, step, mode_, workers[i]);
     RunPart part;
     part.worker = i;
-    if (at.value && at.value->GetDType() == DType::kString) continue;
+    if (at.value && at.value->DType() == DType::kString) continue;
     if (at.value) {
       TakeNumbers(*at.value, &part);
     } else {

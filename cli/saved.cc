@@ -37,8 +37,8 @@ Saved SavedAt(const Tensor &tensor, int64_t step, Mode mode, const std::string &
   Saved saved;
   saved.value = IfSaved([&] { return tensor.Value(step, mode, worker); });
   if (saved.value) {
-    saved.shape = saved.value->GetShape();
-    saved.dtype = DTypeName(saved.value->GetDType());
+    saved.shape = saved.value->Shape();
+    saved.dtype = DTypeName(saved.value->DType());
   } else {
     saved.shape = IfSaved([&] { return tensor.Shape(step, mode, worker); });
   }

@@ -32,7 +32,7 @@ Series::Odd CountOdd(const Value &value) {
 // Returns true if an element may be non-finite.  Costs only one sum, which is finite only if all
 // elements are.
 bool HasOddElement(const Value &value) {
-  if (value.GetDType() == DType::kString || value.Bytes() == 0) return false;
+  if (value.DType() == DType::kString || value.Bytes() == 0) return false;
   return !std::isfinite(value.Reduce("sum", true).ToDouble());
 }
 
@@ -80,7 +80,7 @@ void Series::ChooseColumns() {
       return;
     }
     is_single_ = ElementReader(*saved.value).Size() == 1;
-    are_texts_ = saved.value->GetDType() == DType::kString;
+    are_texts_ = saved.value->DType() == DType::kString;
     if (is_single_) columns_ = {"value"};
     if (are_texts_) columns_.clear();
     return;

@@ -24,8 +24,8 @@ smd_finding capi::ViewOf(const rules::Finding &finding) {
 
 namespace {
 
-// The members that every caller has.
-constexpr size_t kLeastFinding = offsetof(smd_finding, level);
+constexpr StructKind kFindingKind{"finding", "SMD_FINDING_INIT", offsetof(smd_finding, level),
+                                  sizeof(smd_finding)};
 
 Result<rules::Level> LevelFromC(smd_level level) {
   if (level == SMD_LEVEL_FINDING) return rules::Level::kFinding;
@@ -91,11 +91,7 @@ const smd_finding *smd_findings_get(const smd_findings *findings, size_t index) 
 smd_error *smd_findings_add(smd_findings *findings, const smd_finding *finding) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(NotNull(findings, "findings"));
-    SMD_RETURN_IF_ERROR(NotNull(finding, "finding"));
-    const size_t size = finding->struct_size;
-    if (size < kLeastFinding || size > kLargestStruct) {
-      return InvalidArgument("finding->struct_size is wrong; begin with SMD_FINDING_INIT");
-    }
+    SMD_RETURN_IF_ERROR(CheckStruct(finding, kFindingKind));
     if (findings->open == nullptr) {
       return WrongState("findings are added only to the list that a rule's function was passed");
     }

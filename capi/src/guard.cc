@@ -1,5 +1,6 @@
 #include "guard.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -90,13 +91,36 @@ Result<tensor::Reduction> ReductionFromC(const char *name, int32_t absolute) {
   return tensor::Reduction{*kind, absolute != 0};
 }
 
-Result<tensor::View> ViewFromC(const smd_tensor_view *view) {
-  SMD_RETURN_IF_ERROR(NotNull(view, "view"));
-  const size_t size = view->struct_size;
-  if (size < offsetof(smd_tensor_view, dtype) + sizeof(smd_dtype) || size > kLargestStruct) {
+bool HasSize(const void *given, const StructKind &kind) {
+  // No struct of a caller, known or of a later version, is larger.
+  constexpr size_t kLargest = 4096;
+  const size_t size = *static_cast<const size_t *>(given);
+  return size >= kind.least && size <= kLargest;
+}
+
+Status CheckStruct(const void *given, const StructKind &kind) {
+  SMD_RETURN_IF_ERROR(NotNull(given, kind.name));
+  const size_t size = *static_cast<const size_t *>(given);
+  if (!HasSize(given, kind)) {
     return InvalidArgument(
-        StrCat("view->struct_size is ", size, "; begin with SMD_TENSOR_VIEW_INIT"));
+        StrCat(kind.name, "->struct_size is ", size, "; begin with ", kind.init));
   }
+  const char *bytes = static_cast<const char *>(given);
+  if (size <= kind.known ||
+      std::all_of(bytes + kind.known, bytes + size, [](char byte) { return byte == 0; })) {
+    return Status::Ok();
+  }
+  return InvalidArgument(StrCat(kind.name, "->struct_size is ", size,
+                                ", this library knows the first ", kind.known,
+                                " bytes, and a later member is not zero; begin with ", kind.init,
+                                ", or use a later library"));
+}
+
+Result<tensor::View> ViewFromC(const smd_tensor_view *view) {
+  constexpr StructKind kKind{"view", "SMD_TENSOR_VIEW_INIT",
+                             offsetof(smd_tensor_view, dtype) + sizeof(smd_dtype),
+                             sizeof(smd_tensor_view)};
+  SMD_RETURN_IF_ERROR(CheckStruct(view, kKind));
   const auto dtype = tensor::DTypeFromNumber(view->dtype);
   if (!dtype) {
     return InvalidArgument(

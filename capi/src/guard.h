@@ -67,8 +67,21 @@ inline Status NotNull(const void *pointer, const char *name) {
   return InvalidArgument(StrCat(name, " is NULL"));
 }
 
-// No struct of a caller, known or of a later version, is larger.
-constexpr size_t kLargestStruct = 4096;
+// The struct of a caller: its name in messages, the macro that it begins with, the size of all
+// members that every caller has, and the size that this library knows.
+struct StructKind {
+  const char *name;
+  const char *init;
+  size_t least;
+  size_t known;
+};
+
+// Fails with INVALID_ARGUMENT if the struct is NULL, if its first member, struct_size, cannot be
+// right, or if a member that only a later library knows is not zero.
+Status CheckStruct(const void *given, const StructKind &kind);
+
+// Returns true if struct_size can be right, so that all members may be read.
+bool HasSize(const void *given, const StructKind &kind);
 
 // Returns true if a handle is not NULL and belongs to this process.
 template <class Handle>

@@ -20,16 +20,11 @@ Status CopyNumbers(const int64_t *numbers, int32_t count, std::string_view name,
   return Status::Ok();
 }
 
-Status CheckSize(const smd_placement *placement) {
-  SMD_RETURN_IF_ERROR(NotNull(placement, "placement"));
-  const size_t size = placement->struct_size;
-  if (size >= sizeof(smd_placement) && size <= kLargestStruct) return Status::Ok();
-  return InvalidArgument(
-      StrCat("placement->struct_size is ", size, "; begin with SMD_PLACEMENT_INIT"));
-}
+constexpr StructKind kKind{"placement", "SMD_PLACEMENT_INIT", sizeof(smd_placement),
+                           sizeof(smd_placement)};
 
 Result<config::Placement> PlacementFromC(const smd_placement *placement) {
-  SMD_RETURN_IF_ERROR(CheckSize(placement));
+  SMD_RETURN_IF_ERROR(CheckStruct(placement, kKind));
   config::Placement copy;
   copy.is_flat = placement->is_flat != 0;
   const int32_t rank = copy.is_flat ? 1 : placement->ndim;

@@ -181,12 +181,12 @@ smd_error *smd_rule_set_add_function(smd_rule_set *set, const char *name, const 
                                      void *self, smd_action action) noexcept {
   return Guard([&]() -> Status {
     // Before any other check, since `destroy` must be called even if a check fails.
-    const bool has_ops = ops != nullptr && ops->struct_size >= sizeof(smd_rule_ops) &&
-                         ops->struct_size <= kLargestStruct;
+    constexpr StructKind kKind{"ops", "SMD_RULE_OPS_INIT", sizeof(smd_rule_ops),
+                               sizeof(smd_rule_ops)};
+    const bool has_ops = ops != nullptr && HasSize(ops, kKind);
     const std::shared_ptr<const void> owned = OwnerFromC(has_ops ? ops->destroy : nullptr, self);
     SMD_RETURN_IF_ERROR(CheckSet(set));
-    SMD_RETURN_IF_ERROR(NotNull(ops, "ops"));
-    if (!has_ops) return InvalidArgument("ops->struct_size is wrong; begin with SMD_RULE_OPS_INIT");
+    SMD_RETURN_IF_ERROR(CheckStruct(ops, kKind));
     SMD_RETURN_IF_ERROR(NotNull(reinterpret_cast<const void *>(ops->invoke), "ops->invoke"));
     SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));
     SMD_ASSIGN_OR_RETURN(const rules::Action known, ActionFromC(action));

@@ -55,12 +55,10 @@ Status AddFigures(const smd_statistics &statistics, tensor::GivenStatistics *giv
 }  // namespace
 
 Result<tensor::GivenStatistics> capi::GivenFromC(const smd_statistics *statistics) {
-  SMD_RETURN_IF_ERROR(NotNull(statistics, "statistics"));
-  const size_t size = statistics->struct_size;
-  if (size < offsetof(smd_statistics, abs_variance) + sizeof(double) || size > kLargestStruct) {
-    return InvalidArgument(
-        StrCat("statistics->struct_size is ", size, "; begin with SMD_STATISTICS_INIT"));
-  }
+  constexpr StructKind kKind{"statistics", "SMD_STATISTICS_INIT",
+                             offsetof(smd_statistics, abs_variance) + sizeof(double),
+                             sizeof(smd_statistics)};
+  SMD_RETURN_IF_ERROR(CheckStruct(statistics, kKind));
   const auto dtype = tensor::DTypeFromNumber(statistics->dtype);
   if (!dtype) {
     return InvalidArgument(

@@ -33,7 +33,7 @@ Kind KindOf(const RecordedTensor &recorded, const Saved &saved) {
   if (told == Kind::kCurve && !saved.value) return Kind::kLayer;
   if (told) return *told;
   if (!saved.value) return saved.reductions.empty() ? Kind::kOther : Kind::kLayer;
-  return saved.value->Bytes() == DTypeSize(saved.value->GetDType()) ? Kind::kCurve : Kind::kLayer;
+  return saved.value->Bytes() == DTypeSize(saved.value->DType()) ? Kind::kCurve : Kind::kLayer;
 }
 
 void Examine(RecordedTensor *recorded) {

@@ -28,7 +28,7 @@ Matrix ReadMatrix(const Tensor &tensor, int64_t step) {
   for (size_t i = 0; i < reader.Size(); ++i) {
     matrix.elements.push_back(static_cast<double>(reader.Number(i)));
   }
-  const std::vector<int64_t> shape = value.GetShape();
+  const std::vector<int64_t> shape = value.Shape();
   const bool has_columns = shape.size() == 2 && shape[0] > 0 && shape[1] > 0;
   if (has_columns) matrix.columns = static_cast<size_t>(shape[1]);
   return matrix;

@@ -163,7 +163,7 @@ Histogram Count(const ElementReader &reader) {
 
 void ValueToJson(const Value &value, JsonWriter *json) {
   const ElementReader reader(value);
-  json->Key("dtype").Text(DTypeName(value.GetDType())).Key("shape").Wholes(value.GetShape());
+  json->Key("dtype").Text(DTypeName(value.DType())).Key("shape").Wholes(value.Shape());
   json->Key("elements").Whole(static_cast<int64_t>(reader.Size())).Key("values").BeginArray();
   for (size_t i = 0; i < std::min(reader.Size(), kMostValues); ++i) reader.ToJson(i, json);
   json->EndArray().Key("histogram");

@@ -21,7 +21,7 @@ size_t AppendRun(const Values &values, size_t index, Curve *curve) {
       curve->values.push_back(static_cast<double>(numbers[i]));
     }
   };
-  switch (value.GetDType()) {
+  switch (value.DType()) {
     case DType::kFloat32: append(static_cast<const float *>(value.Data())); return count;
     case DType::kFloat64: append(static_cast<const double *>(value.Data())); return count;
     default: break;

@@ -23,7 +23,7 @@ TensorKind KindByShape(const Trial &trial, const std::string &name) {
     const bool is_single =
         std::all_of(shape.begin(), shape.end(), [](int64_t n) { return n == 1; });
     if (!is_single) return TensorKind::kLayer;
-    const bool is_text = tensor.Value(steps.front()).GetDType() == DType::kString;
+    const bool is_text = tensor.Value(steps.front()).DType() == DType::kString;
     return is_text ? TensorKind::kOther : TensorKind::kCurve;
   } catch (const Error &error) {
     // Statistics may be saved without shape and value.

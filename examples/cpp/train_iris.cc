@@ -90,7 +90,7 @@ void Evaluate(const smdebug::Trial &trial) {
   smdebug::RuleSet set;
   set.Add("VanishingGradient", R"({"threshold": "1e-2"})");
   set.AddFunction("LossRises", [&last](smdebug::RuleStep &step) {
-    const double loss = step.GetTrial().Tensor("loss").Value(step.Step()).ToDouble();
+    const double loss = step.Trial().Tensor("loss").Value(step.Step()).ToDouble();
     if (loss > std::exchange(last, loss)) step.Report("the loss rises");
   });
   set.Evaluate(trial);

@@ -21,6 +21,16 @@ typedef struct {
   smd_rule_set *set;
 } script;
 
+/* A member that the library does not know is not zero. */
+static void refuse_newer_finding(smd_findings *findings) {
+  struct {
+    smd_finding known;
+    int64_t later;
+  } newer = {SMD_FINDING_INIT, 1};
+  newer.known.struct_size = sizeof newer;
+  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_findings_add(findings, &newer.known));
+}
+
 static int32_t evaluate(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
                         smd_error **error) {
   script *own = self;
@@ -46,6 +56,7 @@ static int32_t evaluate(void *self, smd_trial *trial, int64_t step, smd_findings
   for (int i = 0; i < own->finds; ++i) EXPECT_OK(smd_findings_add(findings, &finding));
   finding.struct_size = 1;
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_findings_add(findings, &finding));
+  refuse_newer_finding(findings);
   if (own->code != SMD_OK) *error = smd_error_new(own->code, "as told");
   return own->answer;
 }

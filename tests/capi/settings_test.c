@@ -194,6 +194,11 @@ static void names(void) {
          smd_action_name(-1)[0] == '\0');
   EXPECT(smd_dtype_size(SMD_COMPLEX128) == 16 && smd_dtype_size(SMD_STRING) == 0);
   EXPECT(smd_dtype_size(-1) == 0 && smd_dtype_size(1000) == 0);
+#if !SMD_VERSION_AT_LEAST(1, 0, 0) || !SMD_VERSION_AT_LEAST(0, 99, 99) || \
+    SMD_VERSION_AT_LEAST(1, 0, 1) || SMD_VERSION_AT_LEAST(1, 1, 0) ||     \
+    SMD_VERSION_AT_LEAST(2, 0, 0)
+#error "SMD_VERSION_AT_LEAST compares wrongly; the version is 1.0.0"
+#endif
   EXPECT(strcmp(smd_version_string(), "1.0.0") == 0 && smd_abi_level() == SMD_ABI_LEVEL);
 }
 

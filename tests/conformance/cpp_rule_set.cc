@@ -97,7 +97,7 @@ smdebug::RuleFunction Saved(const cJSON *rule) {
   const cJSON *until = Member(rule, "until");
   return [tensor = TextOf(Member(rule, "tensor")),
           last = until == nullptr ? -1 : NumberOf(until)](smdebug::RuleStep &step) {
-    step.GetTrial().Tensor(tensor).Value(step.Step());
+    step.Trial().Tensor(tensor).Value(step.Step());
     step.Report("it was saved");
     Finding place;
     place.tensor = tensor;

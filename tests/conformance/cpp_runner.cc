@@ -28,9 +28,9 @@ Json Numbers(const std::vector<int64_t> &numbers) {
 
 Json Tensor(const smdebug::Value &value) {
   Json tensor(cJSON_CreateObject());
-  Put(tensor, "dtype", Text(DTypeName(value.GetDType())));
-  Put(tensor, "shape", Numbers(value.GetShape()));
-  if (value.GetDType() == smdebug::DType::kString) {
+  Put(tensor, "dtype", Text(DTypeName(value.DType())));
+  Put(tensor, "shape", Numbers(value.Shape()));
+  if (value.DType() == smdebug::DType::kString) {
     Put(tensor, "strings", Names(value.Strings()));
   } else {
     Put(tensor, "data", Text(Hex(value.Data(), value.Bytes())));

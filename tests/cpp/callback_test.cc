@@ -30,7 +30,7 @@ class RuleTest : public ::testing::Test {
 TEST_F(RuleTest, ReportsFindings) {
   double last = 0;
   const auto falls = [&](RuleStep &step) {
-    const double loss = step.GetTrial().Tensor("loss").Value(step.Step()).ToDouble();
+    const double loss = step.Trial().Tensor("loss").Value(step.Step()).ToDouble();
     if (std::exchange(last, loss) > loss) step.Report("the loss falls");
   };
   EXPECT_THAT(Run(falls), ElementsAre(1, 2, 3));
@@ -116,7 +116,7 @@ TEST_F(RuleTest, StepsWhoseDataIsMissingAreSkipped) {
   int calls = 0;
   const auto skips = [&](RuleStep &step) {
     ++calls;
-    if (step.Step() == 1) step.GetTrial().Tensor("missing");
+    if (step.Step() == 1) step.Trial().Tensor("missing");
     if (step.Step() == 3) throw Unheard();
     step.Report("found");
   };
@@ -149,7 +149,7 @@ TEST_F(RuleTest, ARefusedEvaluationChangesNothing) {
     std::atomic<int> refusals{0};
     set.AddFunction("Own", [&](RuleStep &step) {
       EXPECT_EQ(CodeOf([&] { set.Evaluate(other); }), SMD_WRONG_STATE);
-      EXPECT_EQ(step.GetTrial().Path(), trial_.Path());
+      EXPECT_EQ(step.Trial().Path(), trial_.Path());
       has_begun = true;
       while (refusals == 0) std::this_thread::yield();
       if (step.Step() == 2) throw Unheard();
@@ -201,7 +201,7 @@ TEST_F(RuleTest, AConditionThatAFunctionThrowsIsNotTheSetsOwn) {
 TEST_F(RuleTest, CMayEvaluateTheSet) {
   RuleSet set(Profile::kAws);
   set.AddFunction("Own", [this](RuleStep &step) {
-    EXPECT_EQ(step.GetTrial().Path(), trial_.Path());
+    EXPECT_EQ(step.Trial().Path(), trial_.Path());
     if (step.Step() == 1) throw Unheard();
   });
   smd_findings *found = nullptr;
@@ -235,7 +235,7 @@ TEST_F(RuleTest, AnOldThrowIsNotMistakenForTheEndOfAnEvaluation) {
   const Trial live = Trial::Open(folder / "run");
   RuleSet set(Profile::kAws);
   set.AddFunction("Cancels", [](RuleStep &step) {
-    step.GetTrial().Cancel();
+    step.Trial().Cancel();
     throw TensorUnavailable(SMD_TENSOR_UNAVAILABLE, "skipped");
   });
   EXPECT_EQ(CodeOf([&] { set.Follow(live); }), SMD_CANCELLED);

@@ -142,11 +142,11 @@ TEST(Hook, SavesNumbersVectorsAndMemory) {
     hook.Save("empty", std::vector<float>());
   });
   EXPECT_EQ(trial.Tensor("number").Value(0).ToDouble(), 2.5);
-  EXPECT_THAT(trial.Tensor("number").Value(0).GetShape(), ElementsAre());
+  EXPECT_THAT(trial.Tensor("number").Value(0).Shape(), ElementsAre());
   EXPECT_EQ(trial.Tensor("vector").Value(0).ToVector<int32_t>(), counts);
-  EXPECT_THAT(trial.Tensor("matrix").Value(0).GetShape(), ElementsAre(2, 3));
+  EXPECT_THAT(trial.Tensor("matrix").Value(0).Shape(), ElementsAre(2, 3));
   EXPECT_THAT(trial.Tensor("backwards").Value(0).ToVector<double>(), ElementsAre(6, 5, 4, 3, 2, 1));
-  EXPECT_THAT(trial.Tensor("empty").Value(0).GetShape(), ElementsAre(0));
+  EXPECT_THAT(trial.Tensor("empty").Value(0).Shape(), ElementsAre(0));
 }
 
 template <class T>
@@ -154,7 +154,7 @@ void ExpectKept(T element, DType dtype) {
   const Folder folder;
   const Trial trial = Recorded(folder / "run", [&](Hook &hook) { hook.Save("t", &element, {1}); });
   const Value value = trial.Tensor("t").Value(0);
-  EXPECT_EQ(value.GetDType(), dtype) << DTypeName(value.GetDType());
+  EXPECT_EQ(value.DType(), dtype) << DTypeName(value.DType());
   EXPECT_EQ(value.Bytes(), DTypeSize(dtype));
   EXPECT_EQ(value.As<T>()[0], element);
 }
@@ -186,7 +186,7 @@ TEST(Hook, KeepsTypesWithoutANameInCpp) {
     const Trial trial =
         Recorded(folder / "run", [&](Hook &hook) { hook.Save("t", View(dtype, bytes, {count})); });
     const Value value = trial.Tensor("t").Value(0);
-    EXPECT_EQ(value.GetDType(), dtype);
+    EXPECT_EQ(value.DType(), dtype);
     EXPECT_EQ(std::memcmp(value.Data(), bytes, sizeof bytes), 0);
     EXPECT_EQ(CodeOf([&] { value.As<uint16_t>(); }), SMD_UNSUPPORTED);
   }
@@ -223,7 +223,7 @@ TEST(Hook, SavesStrings) {
               SMD_INVALID_ARGUMENT);
   });
   EXPECT_THAT(trial.Tensor("flat").Value(0).Strings(), ElementsAre("a", "", "\xc3\xa4"));
-  EXPECT_THAT(trial.Tensor("square").Value(0).GetShape(), ElementsAre(2, 2));
+  EXPECT_THAT(trial.Tensor("square").Value(0).Shape(), ElementsAre(2, 2));
 }
 
 // ---- memory given away ----
@@ -249,7 +249,7 @@ TEST(Hook, TakesOwnersOfMemory) {
   EXPECT_NE(large.data(), address);
   EXPECT_TRUE(is_freed);
   EXPECT_EQ(shared.use_count(), 1);
-  EXPECT_THAT(trial.Tensor("large").Value(0).GetShape(), ElementsAre(256, 256));
+  EXPECT_THAT(trial.Tensor("large").Value(0).Shape(), ElementsAre(256, 256));
   EXPECT_EQ(trial.Tensor("large").Reduction(0, "mean").ToDouble(), 3);
   EXPECT_EQ(trial.Tensor("vector").Value(0).ToVector<double>(), (std::vector<double>{1, 2}));
   EXPECT_EQ(trial.Tensor("array").Value(0).ToVector<uint8_t>(), std::vector<uint8_t>(4));

@@ -52,7 +52,7 @@ TEST(Lifetime, WhatWasMovedFromAnswersWithAnError) {
   EXPECT_EQ(CodeOf([&] { hook.TakeFindings(); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(hook.LastAction(), Action::kContinue);
   EXPECT_EQ(trial.Name() + trial.Path() + tensor.Name() + collection.Name(), "");
-  EXPECT_TRUE(value.GetShape().empty());
+  EXPECT_TRUE(value.Shape().empty());
   EXPECT_FALSE(hook.IsRecording());
   // NOLINTEND(bugprone-use-after-move)
   EXPECT_EQ(new_value.As<float>().size(), 6U);

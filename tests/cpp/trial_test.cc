@@ -133,6 +133,14 @@ TEST(Trial, StepsThatMayComeAreAwaited) {
   cancelled.join();
 }
 
+TEST(Tensor, OutlivesItsTrial) {
+  const Folder folder;
+  RecordSteps(folder / "run", 2);
+  const Tensor tensor = Trial::Open(folder / "run").Tensor("w");
+  EXPECT_THAT(tensor.Steps(), ElementsAre(0, 1));
+  EXPECT_EQ(tensor.Reduction(1, "max").ToDouble(), 1);
+}
+
 TEST(Value, IsAViewOfItsElements) {
   const Folder folder;
   RecordSteps(folder / "run", 2);

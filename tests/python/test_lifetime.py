@@ -29,6 +29,15 @@ def test_a_value_outlives_tensor_and_trial(out_dir):
     assert value.base is not None
 
 
+def test_a_tensor_outlives_its_closed_trial(out_dir):
+    trial = record(out_dir, [{"w": np.arange(3.0)}, {"w": np.arange(3.0) + 1}])
+    tensor = trial.tensor("w")
+    trial.close()
+    assert tensor.steps() == [0, 1]
+    assert tensor.value(1).tolist() == [1, 2, 3]
+    assert tensor.reduction_value(1, "max") == 3
+
+
 def test_views_of_a_value_keep_its_memory(out_dir):
     value = record(out_dir, [{"w": np.arange(BIG, dtype=float)}]).tensor("w").value(0)
     part = value[::2]

@@ -36,8 +36,9 @@
 // # Closing
 //
 // A [Hook], [Trial], [Tensor], [Value], [Collection], [BuiltinRule] and [RuleSet] hold
-// memory of the library.  Close each when you no longer need it; the garbage collector
-// frees those that were never closed.  You may close them in any order, twice, and while
+// memory of the library.  Close each when you no longer need it.  The garbage collector
+// frees those that were never closed, but it does not know how much memory they hold, so it
+// may run late.  You may close them in any order, twice, and while
 // other goroutines use them: running calls complete, later calls return an error that wraps
 // [ErrClosed].
 package smdebug

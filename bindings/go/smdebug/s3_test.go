@@ -63,14 +63,14 @@ func TestAnAnswerOfTheServersHasItsFacts(t *testing.T) {
 	}
 	findings := got(smdebug.CheckStore("s3://bucket/run", settings))(t)
 	last := findings[len(findings)-1]
-	if last.Name != "write" || last.Code != smdebug.ErrPermission || last.Message == "" {
+	if mustFail(t, last.Err, smdebug.ErrPermission); last.Name != "write" || last.Message == "" {
 		t.Error(findings)
 	}
 }
 
 func TestCheckStore(t *testing.T) {
 	for _, finding := range got(smdebug.CheckStore(t.TempDir(), nil))(t) {
-		if finding.Code != 0 {
+		if finding.Err != nil || finding.Name == "" {
 			t.Error(finding)
 		}
 	}

@@ -5,7 +5,7 @@ import "github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 // StoreFinding is the result of one check of [CheckStore].
 type StoreFinding struct {
 	Name    string // "address", "credentials", "list", "clock", "write", "read", "remove"
-	Code    Code   // 0 if the check passed
+	Err     error  // an [*Error], or nil if the check passed
 	Message string // what was found, or the problem and what to do
 }
 
@@ -43,8 +43,10 @@ func CheckStore(path string, settings map[string]string) ([]StoreFinding, error)
 		at := int64(i)
 		findings[i] = StoreFinding{
 			Name:    raw.Smd_store_report_name(report, at),
-			Code:    Code(raw.Smd_store_report_code(report, at)),
 			Message: raw.Smd_store_report_message(report, at),
+		}
+		if code := Code(raw.Smd_store_report_code(report, at)); code != 0 {
+			findings[i].Err = &Error{Code: code, Message: findings[i].Message}
 		}
 	}
 	return findings, nil

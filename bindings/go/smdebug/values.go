@@ -1,6 +1,11 @@
 package smdebug
 
-import "github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
+import (
+	"iter"
+	"slices"
+
+	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
+)
 
 // StepValue is a tensor at one step: its value, or the reason that it cannot be read.
 type StepValue struct {
@@ -38,6 +43,87 @@ func (t *Tensor) ReductionValues(first, end int64, mode Mode, name string, optio
 		return err
 	})
 	return values, err
+}
+
+// valuesAtOnce limits how many values an iterator holds in memory.
+const valuesAtOnce = 16
+
+// EachValue yields what [Tensor.Values] returns, and closes each value when the loop's body is
+// done with it.  It reads 16 steps at a time, so that no more values than that are in memory.
+//
+//	for at, err := range tensor.EachValue(0, math.MaxInt64, smdebug.Train) {
+//		if err != nil { return err }
+//		losses, err := at.Value.Float64s()
+//		...
+//	}
+//
+// The error is that of the step, at.Err; a loop may continue after it.  If the steps cannot be
+// listed or read at all, the error is yielded last, with the step -1.  Steps that are saved
+// after the loop has begun may be missing.
+func (t *Tensor) EachValue(first, end int64, mode Mode, options ...ReadOption) iter.Seq2[StepValue, error] {
+	return func(yield func(StepValue, error) bool) {
+		steps, err := t.Steps(mode)
+		if err != nil {
+			yield(StepValue{Step: -1, Err: err}, err)
+			return
+		}
+		for chunk := range slices.Chunk(stepsWithin(steps, first, end), valuesAtOnce) {
+			values, err := t.Values(chunk[0], chunk[len(chunk)-1]+1, mode, options...)
+			if err != nil {
+				yield(StepValue{Step: -1, Err: err}, err)
+				return
+			}
+			if !yieldEach(values, yield) {
+				return
+			}
+		}
+	}
+}
+
+// stepsWithin returns the steps from first to before end; steps ascend.
+func stepsWithin(steps []int64, first, end int64) []int64 {
+	from, _ := slices.BinarySearch(steps, first)
+	to, _ := slices.BinarySearch(steps, end)
+	return steps[from:max(from, to)]
+}
+
+// yieldEach closes all values, also those that are not reached.
+func yieldEach(values []StepValue, yield func(StepValue, error) bool) bool {
+	defer closeAll(values)
+	for i, at := range values {
+		if !yield(at, at.Err) {
+			return false
+		}
+		closeAll(values[i : i+1])
+	}
+	return true
+}
+
+func closeAll(values []StepValue) {
+	for _, at := range values {
+		if at.Value != nil {
+			at.Value.Close()
+		}
+	}
+}
+
+// Read returns the elements of a tensor at a global step, in row-major order.  T must match
+// the type of the tensor, as in [Elements].  It is one call in place of [Trial.Tensor],
+// [Tensor.Value] and [Elements], whose errors it returns.
+//
+//	loss, err := smdebug.Read[float32](trial, "loss", 100)
+func Read[T Element](trial *Trial, name string, step int64, options ...ReadOption) ([]T, error) {
+	tensor, err := trial.Tensor(name)
+	if err != nil {
+		return nil, err
+	}
+	defer tensor.Close()
+	value, err := tensor.Value(step, Global, options...)
+	if err != nil {
+		return nil, err
+	}
+	defer value.Close()
+	return Elements[T](value)
 }
 
 func outValues(call func(out raw.Smd_values) raw.Smd_error) ([]StepValue, error) {

@@ -37,7 +37,7 @@ SMD_FALLIBLE smd_trial_open(const char *path, const smd_trial_options *options,
  * Thread: any.   Since: 1.0 */
 SMD_API void smd_trial_cancel(smd_trial *trial) SMD_NOEXCEPT;
 
-/* Frees the trial.  NULL is allowed.
+/* Frees the trial.  Its tensors and values stay valid.  NULL is allowed.
  * Thread: any.   Since: 1.0 */
 SMD_API void smd_trial_free(smd_trial *trial) SMD_NOEXCEPT;
 

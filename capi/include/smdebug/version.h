@@ -11,6 +11,19 @@ SMD_BEGIN_DECLS
 #define SMD_VERSION_MINOR 0
 #define SMD_VERSION_PATCH 0
 
+/* True if this header is of at least that version, for the preprocessor:
+ *
+ *   #if SMD_VERSION_AT_LEAST(1, 2, 0)
+ *     ... a function that 1.2 added ...
+ *   #endif
+ *
+ * A program that may meet an older library at run time calls smd_require_abi() too. */
+#define SMD_VERSION_AT_LEAST(major, minor, patch) \
+  (SMD_VERSION_MAJOR > (major) ||                 \
+   (SMD_VERSION_MAJOR == (major) &&               \
+    (SMD_VERSION_MINOR > (minor) ||               \
+     (SMD_VERSION_MINOR == (minor) && SMD_VERSION_PATCH >= (patch)))))
+
 /* The ABI level of this header: major << 16 | minor.  A new function or struct member
  * raises the minor; only a new SONAME raises the major. */
 #define SMD_ABI_LEVEL (SMD_VERSION_MAJOR * 65536U + SMD_VERSION_MINOR)

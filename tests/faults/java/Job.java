@@ -91,8 +91,9 @@ final class Job {
     try (Trial trial = Trial.builder(folder).option("end_delay_seconds", "0").open()) {
       List<Long> steps = trial.steps().boxed().toList();
       for (String name : trial.tensorNames()) {
-        Tensor tensor = trial.tensor(name);
-        tensor.steps().forEach(step -> check(tensor, step));
+        try (Tensor tensor = trial.tensor(name)) {
+          tensor.steps().forEach(step -> check(tensor, step));
+        }
       }
       evaluate(trial, steps.size());
       return steps;

@@ -22,10 +22,10 @@ namespace smdebug {
 // One step of one trial, as a rule's function sees it.  Valid during the call.
 class RuleStep {
  public:
-  RuleStep(const Trial &trial, int64_t step, smd_findings *findings)
+  RuleStep(const smdebug::Trial &trial, int64_t step, smd_findings *findings)
       : trial_(trial), step_(step), findings_(findings) {}
 
-  const Trial &GetTrial() const noexcept { return trial_; }
+  const smdebug::Trial &Trial() const noexcept { return trial_; }
   int64_t Step() const noexcept { return step_; }  // global
 
   // Reports a finding; the library fills in its rule, step and mode.  smd_findings_add().
@@ -51,7 +51,7 @@ class RuleStep {
   bool IsFinished() const noexcept { return is_finished_; }
 
  private:
-  const Trial &trial_;
+  const smdebug::Trial &trial_;
   const int64_t step_;
   smd_findings *const findings_;
   bool is_finished_ = false;

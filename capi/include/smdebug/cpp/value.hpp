@@ -41,11 +41,13 @@ class Value {
   explicit Value(smd_value *value) noexcept : handle_(value) {}
 
   // smd_value_dtype(), smd_value_nbytes().
-  DType GetDType() const noexcept { return static_cast<DType>(smd_value_dtype(Get())); }
+  smdebug::DType DType() const noexcept {
+    return static_cast<smdebug::DType>(smd_value_dtype(Get()));
+  }
   size_t Bytes() const noexcept { return smd_value_nbytes(Get()); }
 
   // The size of each dimension.  smd_value_shape().
-  std::vector<int64_t> GetShape() const {
+  std::vector<int64_t> Shape() const {
     const int64_t *shape = smd_value_shape(Get());
     return std::vector<int64_t>(shape, shape + smd_value_ndim(Get()));
   }
@@ -59,9 +61,9 @@ class Value {
   template <class T>
   Elements<T> As() const & {
     static_assert(kIsElement<T>, "tensors hold no elements of this type");
-    if (GetDType() != ElementType<T>::value) {
-      throw Error(SMD_UNSUPPORTED, std::string("the value holds ") + DTypeName(GetDType()) +
-                                       ", not " + DTypeName(ElementType<T>::value));
+    if (DType() != ElementType<T>::value) {
+      throw Error(SMD_UNSUPPORTED, std::string("the value holds ") + DTypeName(DType()) + ", not " +
+                                       DTypeName(ElementType<T>::value));
     }
     return Elements<T>(static_cast<const T *>(smd_value_data(Get())), Bytes() / sizeof(T));
   }

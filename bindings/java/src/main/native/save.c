@@ -131,7 +131,7 @@ JNIEXPORT void JNICALL Java_org_smdebug_raw_Native_saveBuffer(JNIEnv *env, jclas
                                                               jint target, jlong collections,
                                                               jbyteArray name, jint dtype,
                                                               jlongArray shape, jobject buffer,
-                                                              jint first) {
+                                                              jlong first) {
   Saving saving;
   (void)type;
   if (!Begin(&saving, env, hook, target, collections, name, dtype, shape)) return;

@@ -128,10 +128,11 @@ class Trial(TrialDisplay, ABC):
     # ---- life -------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends every wait on the trial and releases it.  A second call does nothing."""
-        handle, self._open = self._open, None
-        if handle is not None:
-            _raw.smd_trial_cancel(handle)
+        """Releases the trial and ends every wait for its steps.  A second call does nothing.
+
+        Tensors and values that were read from it stay valid.
+        """
+        self._open = None
         self._tensors.clear()
         self._collections.clear()
 

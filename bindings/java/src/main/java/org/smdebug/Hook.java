@@ -40,6 +40,22 @@ public final class Hook extends TensorSink implements AutoCloseable {
     return new Builder(outDir);
   }
 
+  /**
+   * Returns a builder for a hook that records into a folder.
+   *
+   * @param outDir the folder of the trial
+   * @return the builder
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static Builder builder(Path outDir) {
+    return builder(Folders.textOf(outDir));
+  }
+
+  /** {@return a builder for a hook whose folder the configuration selects} */
+  public static Builder builder() {
+    return new Builder(null);
+  }
+
   /** Configures a hook. */
   public static final class Builder extends Options<Builder> {
     private final List<Collection> collections = new ArrayList<>();
@@ -239,11 +255,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
     return this;
   }
 
-  /**
-   * Returns the mode that was set last, or GLOBAL if none was.
-   *
-   * @return the mode
-   */
+  /** {@return the mode that was set last, or GLOBAL if none was} */
   public Mode mode() {
     return Mode.of(handle.number(Raw::smd_hook_mode));
   }
@@ -368,11 +380,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
         hook -> Lists.with(List.of(collections), list -> Raw.smd_hook_add_to_step(hook, list)));
   }
 
-  /**
-   * Returns true if the open step saves anything.
-   *
-   * @return true if it does; false if no step is open
-   */
+  /** {@return true if the open step saves anything} */
   public boolean savesStep() {
     return handle.number(Raw::smd_hook_saves_step) != 0;
   }
@@ -468,11 +476,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
     return handle.get(hook -> new Collection(Raw.smd_hook_ensure_collection(hook, name)));
   }
 
-  /**
-   * Returns the names of all collections, in order of creation.
-   *
-   * @return the names
-   */
+  /** {@return the names of all collections, in order of creation} */
   public List<String> collectionNames() {
     return handle.get(hook -> Lists.takeStrings(Raw.smd_hook_collections(hook)));
   }
@@ -493,20 +497,12 @@ public final class Hook extends TensorSink implements AutoCloseable {
     handle.run(hook -> rules.handle().run(raw -> Raw.smd_hook_attach(hook, raw)));
   }
 
-  /**
-   * Returns the action that the findings of the last step recommend.
-   *
-   * @return the most severe action, or CONTINUE without findings
-   */
+  /** {@return the action that the findings of the last step recommend} */
   public Action action() {
     return Action.of((int) handle.number(Raw::smd_hook_action));
   }
 
-  /**
-   * Returns the findings since the last call.
-   *
-   * @return the findings, but at most the newest 10,000
-   */
+  /** {@return the findings since the last call} */
   public List<Finding> takeFindings() {
     return handle.get(hook -> Finding.take(Raw.smd_hook_take_findings(hook)));
   }

@@ -1,5 +1,6 @@
 package org.smdebug;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +37,17 @@ public record StoreReport(List<Finding> findings) {
     } finally {
       Raw.smd_hook_options_free(raw);
     }
+  }
+
+  /**
+   * Runs the checks in a folder, as {@link #check(String, Map)} does.
+   *
+   * @param folder the folder
+   * @return the report
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static StoreReport check(Path folder) {
+    return check(Folders.textOf(folder), Map.of());
   }
 
   /**

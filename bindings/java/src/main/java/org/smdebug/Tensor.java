@@ -5,15 +5,18 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.smdebug.raw.Raw;
 
-/** One tensor of a trial. Safe for use by several threads, until the trial is closed. */
-public final class Tensor {
+/**
+ * One tensor of a trial. It outlives the trial and keeps what it needs of it: close it, or leave
+ * that to the garbage collector. Safe for use by several threads.
+ */
+public final class Tensor implements AutoCloseable {
   private final String name;
   private final Handle handle;
 
   /** Takes ownership of a handle. */
   Tensor(String name, long address) {
     this.name = name;
-    handle = new Handle(this, "the trial of tensor '" + name + "'", address, Raw::smd_tensor_free);
+    handle = new Handle(this, "the tensor '" + name + "'", address, Raw::smd_tensor_free);
   }
 
   /**
@@ -290,7 +293,9 @@ public final class Tensor {
     return "Tensor(" + name + ")";
   }
 
-  void close() {
+  /** Frees the tensor's handle. Running calls complete; values stay valid. */
+  @Override
+  public void close() {
     handle.close();
   }
 }

@@ -1,7 +1,12 @@
 package org.smdebug;
 
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -172,6 +177,98 @@ public abstract sealed class TensorSink permits Hook, CollectionSink, LateStep {
   }
 
   /**
+   * Saves a tensor of FLOAT32 from the elements of a buffer between position and limit, which do not
+   * change. A direct buffer in the machine's byte order is read in place.
+   *
+   * @param name its name
+   * @param data its elements in row-major order
+   * @param shape the size of each dimension; none: one dimension
+   */
+  public final void save(String name, FloatBuffer data, long... shape) {
+    int count = data.remaining();
+    long[] checked = shapeOf(name, count, shape);
+    if (data.hasArray()) {
+      int first = data.arrayOffset() + data.position();
+      saveArray(name, data.array(), 'F', DType.FLOAT32, first, count, checked);
+    } else if (data.isDirect() && data.order() == ByteOrder.nativeOrder()) {
+      saveBuffer(name, DType.FLOAT32, data, checked);
+    } else {
+      float[] copy = new float[count];
+      data.duplicate().get(copy);
+      saveArray(name, copy, 'F', DType.FLOAT32, 0, count, checked);
+    }
+  }
+
+  /**
+   * Saves a tensor of FLOAT64 from the elements of a buffer between position and limit, which do not
+   * change. A direct buffer in the machine's byte order is read in place.
+   *
+   * @param name its name
+   * @param data its elements in row-major order
+   * @param shape the size of each dimension; none: one dimension
+   */
+  public final void save(String name, DoubleBuffer data, long... shape) {
+    int count = data.remaining();
+    long[] checked = shapeOf(name, count, shape);
+    if (data.hasArray()) {
+      int first = data.arrayOffset() + data.position();
+      saveArray(name, data.array(), 'D', DType.FLOAT64, first, count, checked);
+    } else if (data.isDirect() && data.order() == ByteOrder.nativeOrder()) {
+      saveBuffer(name, DType.FLOAT64, data, checked);
+    } else {
+      double[] copy = new double[count];
+      data.duplicate().get(copy);
+      saveArray(name, copy, 'D', DType.FLOAT64, 0, count, checked);
+    }
+  }
+
+  /**
+   * Saves a tensor of INT32 from the elements of a buffer between position and limit, which do not
+   * change. A direct buffer in the machine's byte order is read in place.
+   *
+   * @param name its name
+   * @param data its elements in row-major order
+   * @param shape the size of each dimension; none: one dimension
+   */
+  public final void save(String name, IntBuffer data, long... shape) {
+    int count = data.remaining();
+    long[] checked = shapeOf(name, count, shape);
+    if (data.hasArray()) {
+      int first = data.arrayOffset() + data.position();
+      saveArray(name, data.array(), 'I', DType.INT32, first, count, checked);
+    } else if (data.isDirect() && data.order() == ByteOrder.nativeOrder()) {
+      saveBuffer(name, DType.INT32, data, checked);
+    } else {
+      int[] copy = new int[count];
+      data.duplicate().get(copy);
+      saveArray(name, copy, 'I', DType.INT32, 0, count, checked);
+    }
+  }
+
+  /**
+   * Saves a tensor of INT64 from the elements of a buffer between position and limit, which do not
+   * change. A direct buffer in the machine's byte order is read in place.
+   *
+   * @param name its name
+   * @param data its elements in row-major order
+   * @param shape the size of each dimension; none: one dimension
+   */
+  public final void save(String name, LongBuffer data, long... shape) {
+    int count = data.remaining();
+    long[] checked = shapeOf(name, count, shape);
+    if (data.hasArray()) {
+      int first = data.arrayOffset() + data.position();
+      saveArray(name, data.array(), 'J', DType.INT64, first, count, checked);
+    } else if (data.isDirect() && data.order() == ByteOrder.nativeOrder()) {
+      saveBuffer(name, DType.INT64, data, checked);
+    } else {
+      long[] copy = new long[count];
+      data.duplicate().get(copy);
+      saveArray(name, copy, 'J', DType.INT64, 0, count, checked);
+    }
+  }
+
+  /**
    * Saves a tensor of one FLOAT32 and no dimension.
    *
    * @param name its name
@@ -285,12 +382,14 @@ public abstract sealed class TensorSink permits Hook, CollectionSink, LateStep {
                 hook().isStepOpen()));
   }
 
-  private void saveBuffer(String name, DType dtype, ByteBuffer data, long[] shape) {
+  /** Saves a direct buffer, whose positions count its elements. */
+  private void saveBuffer(String name, DType dtype, Buffer data, long[] shape) {
     byte[] utf8 = nameOf(name);
+    long first = (long) data.position() * (data instanceof ByteBuffer ? 1 : dtype.size());
     record(
         (hook, names) ->
             Native.saveBuffer(
-                hook, target, names, utf8, dtype.number(), shape, data, data.position()));
+                hook, target, names, utf8, dtype.number(), shape, data, first));
   }
 
   private void saveStrings(String name, String[] data, long[] shape) {

@@ -4,9 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.SortedMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.LongStream;
 import org.smdebug.raw.Raw;
 
@@ -16,7 +14,6 @@ import org.smdebug.raw.Raw;
  */
 public final class Trial implements AutoCloseable {
   private final Handle handle;
-  private final Map<String, Tensor> tensors = new ConcurrentHashMap<>();
 
   private final Object refreshLock = new Object();
   private int judging;
@@ -46,6 +43,28 @@ public final class Trial implements AutoCloseable {
    */
   public static Builder builder(String path) {
     return new Builder(path);
+  }
+
+  /**
+   * Opens a trial in a folder, as {@link #open(String)} does.
+   *
+   * @param folder its folder
+   * @return the trial
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static Trial open(Path folder) {
+    return builder(folder).open();
+  }
+
+  /**
+   * Returns a builder that opens a trial in a folder.
+   *
+   * @param folder its folder
+   * @return the builder
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static Builder builder(Path folder) {
+    return builder(Folders.textOf(folder));
   }
 
   /** Configures how a trial is opened. */
@@ -123,20 +142,12 @@ public final class Trial implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the path as it was given.
-   *
-   * @return the path
-   */
+  /** {@return the path as it was given} */
   public String path() {
     return handle.get(Raw::smd_trial_path);
   }
 
-  /**
-   * Returns the name that was given, or the last part of the path.
-   *
-   * @return the name
-   */
+  /** {@return the name that was given, or the last part of the path} */
   public String name() {
     return handle.get(Raw::smd_trial_name);
   }
@@ -172,31 +183,19 @@ public final class Trial implements AutoCloseable {
     handle.run(Raw::smd_trial_cancel);
   }
 
-  /**
-   * Returns true if the job has ended and the trial has read everything it recorded.
-   *
-   * @return true if so
-   */
+  /** {@return true if the job has ended and the trial has read everything it recorded} */
   public boolean hasEnded() {
     return handle.number(Raw::smd_trial_has_ended) != 0;
   }
 
-  /**
-   * Returns the last complete global step.
-   *
-   * @return the step, or -1 if there is none
-   */
+  /** {@return the last complete global step} */
   public long lastCompleteStep() {
     return handle.number(Raw::smd_trial_last_complete_step);
   }
 
   // ---- steps ----------------------------------------------------------------
 
-  /**
-   * Returns the available steps by their global numbers.
-   *
-   * @return the steps, ascending
-   */
+  /** {@return the available steps by their global numbers} */
   public LongStream steps() {
     return steps(Mode.GLOBAL);
   }
@@ -301,11 +300,7 @@ public final class Trial implements AutoCloseable {
     return StepState.values()[(int) state];
   }
 
-  /**
-   * Returns the modes of the steps seen so far, without GLOBAL.
-   *
-   * @return the modes
-   */
+  /** {@return the modes of the steps seen so far, without GLOBAL} */
   public List<Mode> modes() {
     long[] modes = handle.get(trial -> Lists.takeIntegers(Raw.smd_trial_modes(trial)));
     return Arrays.stream(modes).mapToObj(Mode::of).toList();
@@ -343,11 +338,7 @@ public final class Trial implements AutoCloseable {
 
   // ---- workers, collections, tensors ----------------------------------------
 
-  /**
-   * Returns the sorted names of the workers that recorded.
-   *
-   * @return their names
-   */
+  /** {@return the sorted names of the workers that recorded} */
   public List<String> workers() {
     return handle.get(trial -> Lists.takeStrings(Raw.smd_trial_workers(trial)));
   }
@@ -361,11 +352,7 @@ public final class Trial implements AutoCloseable {
     return handle.get(trial -> Lists.takeMap(Raw.smd_trial_metadata(trial, null)));
   }
 
-  /**
-   * Returns the names of all collections.
-   *
-   * @return the names
-   */
+  /** {@return the names of all collections} */
   public List<String> collectionNames() {
     return handle.get(trial -> Lists.takeStrings(Raw.smd_trial_collections(trial)));
   }
@@ -381,11 +368,7 @@ public final class Trial implements AutoCloseable {
     return handle.get(trial -> new Collection(Raw.smd_trial_collection(trial, name)));
   }
 
-  /**
-   * Returns the sorted names of all tensors saved so far.
-   *
-   * @return the names
-   */
+  /** {@return the sorted names of all tensors saved so far} */
   public List<String> tensorNames() {
     return names(-1, Mode.GLOBAL, null, null);
   }
@@ -467,17 +450,14 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Returns the tensor with a name; it stays valid until the trial is closed.
+   * Returns the tensor with a name.
    *
    * @param name the name
-   * @return the tensor
+   * @return the tensor; close it
    * @throws TensorUnavailableException if no such tensor has been saved
    */
   public Tensor tensor(String name) {
-    return handle.get(
-        trial ->
-            tensors.computeIfAbsent(
-                name, key -> new Tensor(key, Raw.smd_trial_tensor(trial, key))));
+    return handle.get(trial -> new Tensor(name, Raw.smd_trial_tensor(trial, name)));
   }
 
   /**
@@ -487,9 +467,8 @@ public final class Trial implements AutoCloseable {
    * @return true if it has
    */
   public boolean hasTensor(String name) {
-    try {
-      tensor(name);
-      return true;
+    try (Tensor found = tensor(name)) {
+      return found != null;
     } catch (TensorUnavailableException error) {
       return false;
     }
@@ -580,12 +559,10 @@ public final class Trial implements AutoCloseable {
     }
   }
 
-  /** Frees the trial and its tensors. Running calls complete; values stay valid. */
+  /** Frees the trial. Running calls complete; tensors and values stay valid. */
   @Override
   public void close() {
     handle.close();
-    tensors.values().forEach(Tensor::close);
-    tensors.clear();
   }
 
   @Override

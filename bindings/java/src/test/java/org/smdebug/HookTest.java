@@ -9,10 +9,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -50,7 +57,7 @@ class HookTest {
     try (Trial trial = Trial.open(run.toString())) {
       assertArrayEquals(new long[] {0, 2}, trial.steps().toArray());
     }
-    Hook.Builder missing = Hook.builder(null).configuration(folder.resolve("missing.json"));
+    Hook.Builder missing = Hook.builder().configuration(folder.resolve("missing.json"));
     assertEquals(ErrorCode.NOT_FOUND, assertThrows(SmdebugException.class, missing::build).code());
   }
 
@@ -188,6 +195,90 @@ class HookTest {
       assertArrayEquals(new long[] {1, 2}, trial.tensor("slice").value(0).shape());
       assertEquals(DType.FLOAT16, trial.tensor("half").value(0).dtype());
     }
+  }
+
+  @Test
+  void buffersOfNumbersAreSavedWhateverTheyLieIn() {
+    for (ByteOrder order : List.of(ByteOrder.LITTLE_ENDIAN, ByteOrder.BIG_ENDIAN)) {
+      for (boolean isDirect : List.of(true, false)) {
+        ByteBuffer bytes = isDirect ? ByteBuffer.allocateDirect(64) : ByteBuffer.allocate(64);
+        buffersAreSaved(
+            bytes.order(order).asFloatBuffer(),
+            bytes.duplicate().order(order).asDoubleBuffer(),
+            bytes.duplicate().order(order).asIntBuffer(),
+            bytes.duplicate().order(order).asLongBuffer());
+      }
+    }
+    buffersAreSaved(
+        FloatBuffer.allocate(5), DoubleBuffer.allocate(5), IntBuffer.allocate(5), LongBuffer.allocate(5));
+  }
+
+  /** Saves elements 1 and 2 of each, and a read-only slice of them. */
+  private void buffersAreSaved(
+      FloatBuffer floats, DoubleBuffer doubles, IntBuffer ints, LongBuffer longs) {
+    Path run = folder.resolve("run" + runs++);
+    try (Hook hook = Runs.hook(run)) {
+      hook.beginStep();
+      hook.save("float", floats.put(1, 1.5f).put(2, -2).position(1).limit(3), 2, 1);
+      assertEquals(1, floats.position());
+      hook.save("float slice", floats.slice().asReadOnlyBuffer());
+      hook.save("double", doubles.put(1, 1.5).put(2, 1e300).position(1).limit(3));
+      hook.save("double slice", doubles.slice().asReadOnlyBuffer());
+      hook.save("int", ints.put(1, 1).put(2, Integer.MIN_VALUE).position(1).limit(3));
+      hook.save("int slice", ints.slice().asReadOnlyBuffer());
+      hook.save("long", longs.put(1, 1).put(2, Long.MIN_VALUE).position(1).limit(3));
+      hook.save("long slice", longs.slice().asReadOnlyBuffer());
+      hook.save("empty", floats.limit(1));
+      assertMessage("[2]", () -> hook.save("misfit", longs.limit(2), 2));
+      assertThrows(NullPointerException.class, () -> hook.save("null", (LongBuffer) null));
+      hook.endStep();
+    }
+    try (Trial trial = Trial.open(run)) {
+      assertArrayEquals(new long[] {2, 1}, trial.tensor("float").value(0).shape());
+      assertArrayEquals(new long[] {0}, trial.tensor("empty").value(0).shape());
+    }
+    // The buffers overlap, so each is compared with what it held when it was saved.
+    assertSaved(run, "float", value -> assertArrayEquals(new float[] {1.5f, -2}, value.toFloatArray()));
+    assertSaved(run, "double", value -> assertArrayEquals(new double[] {1.5, 1e300}, value.toDoubleArray()));
+    assertSaved(run, "int", value -> assertArrayEquals(new int[] {1, Integer.MIN_VALUE}, value.toIntArray()));
+    assertSaved(run, "long", value -> assertArrayEquals(new long[] {1, Long.MIN_VALUE}, value.toLongArray()));
+  }
+
+  private int runs;
+
+  private static void assertSaved(Path run, String name, Consumer<Value> check) {
+    try (Trial trial = Trial.open(run)) {
+      for (String saved : List.of(name, name + " slice")) {
+        try (Tensor tensor = trial.tensor(saved);
+            Value value = tensor.value(0)) {
+          check.accept(value);
+        }
+      }
+    }
+  }
+
+  @Test
+  void foldersAreTakenAsPaths() throws IOException {
+    Path run = folder.resolve("層 ü");
+    try (Hook hook = Hook.builder(run).saveAll().build()) {
+      Runs.saveStep(hook, 0);
+    }
+    try (Trial trial = Trial.builder(run).name("mine").open();
+        Trial same = Trial.open(run)) {
+      assertEquals("mine", trial.name());
+      assertEquals(run.toString(), same.path());
+    }
+    assertTrue(StoreReport.check(run).isGood());
+    assertEquals(".", Folders.textOf(Path.of("")));
+    Path bucket = Path.of("s3://bucket/run");
+    assertMessage("as a String", () -> Hook.builder(bucket));
+    assertMessage("as a String", () -> Trial.open(bucket));
+    assertMessage("as a String", () -> StoreReport.check(bucket));
+    Path zip = folder.resolve("a.zip");
+    try (FileSystem files = FileSystems.newFileSystem(zip, Map.of("create", "true"))) {
+      assertMessage("default file system", () -> Trial.open(files.getPath("/run")));
+    }
+    assertThrows(NullPointerException.class, () -> Trial.open((Path) null));
   }
 
   @Test

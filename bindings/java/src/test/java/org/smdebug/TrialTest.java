@@ -189,10 +189,20 @@ class TrialTest {
     trial.close();
     IllegalStateException error = assertThrows(IllegalStateException.class, trial::steps);
     assertEquals("the trial is closed", error.getMessage());
-    assertThrows(IllegalStateException.class, () -> tensor.value(0));
     assertThrows(IllegalStateException.class, () -> trial.tensor("w"));
     assertEquals(4, value.toFloatArray().length);
     value.close();
+
+    // A tensor outlives its trial.
+    assertArrayEquals(new long[] {0}, tensor.steps().toArray());
+    try (Value later = tensor.value(0)) {
+      tensor.close();
+      tensor.close();
+      assertEquals(4, later.toFloatArray().length);
+    }
+    error = assertThrows(IllegalStateException.class, () -> tensor.value(0));
+    assertEquals("the tensor 'w' is closed", error.getMessage());
+    assertEquals("w", tensor.name());
   }
 
   @Test

@@ -1,5 +1,6 @@
 package org.smdebug.raw;
 
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
 /** Declares the JNI functions that are written by hand; see src/main/native. */
@@ -53,8 +54,8 @@ public final class Native {
       byte[] name,
       int dtype,
       long[] shape,
-      ByteBuffer buffer,
-      int first);
+      Buffer buffer,
+      long first);
 
   /** Saves texts; `totalBytes` is their size with a NUL after each. */
   public static native void saveStrings(

@@ -62,8 +62,9 @@ public final class Main {
   }
 
   private static double loss(Trial trial, long step) {
-    Tensor loss = trial.tensor("loss");
-    return loss.reduce(step, Reduction.MEAN);
+    try (Tensor loss = trial.tensor("loss")) {
+      return loss.reduce(step, Reduction.MEAN);
+    }
   }
 
   private static String finding(LongStream findings) {
