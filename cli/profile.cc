@@ -4,9 +4,12 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <map>
+#include <string>
 
 #include "finding_json.h"
 #include "json_writer.h"
+#include "natural_order.h"
 #include "output.h"
 #include "replace_file.h"
 #include "rule_list.h"
@@ -38,10 +41,6 @@ void PrintParts(const std::vector<ProfilePhase> &phases, const std::string &work
                {"max ms", Table::Kind::kNumber}});
   for (const ProfilePhase &phase : phases) {
     if (phase.worker != worker || phase.kind == "phase") continue;
-    if (phase.kind == "step") {
-      Print(Styled(Printable(worker), Style::kHeading) + ": " +
-            Count(static_cast<size_t>(phase.count), "step") + "\n");
-    }
     table.Add({phase.kind == "overlap" ? phase.name + " (beside)" : phase.name,
                Percent(phase.share), Milliseconds(phase.p50_us), Milliseconds(phase.p95_us),
                Milliseconds(phase.p99_us), Milliseconds(phase.max_us)});
@@ -49,15 +48,15 @@ void PrintParts(const std::vector<ProfilePhase> &phases, const std::string &work
   if (!table.IsEmpty()) table.Print(2);
 }
 
-void PrintRows(const std::vector<ProfilePhase> &phases, const std::string &worker) {
+void PrintRows(const std::vector<ProfilePhase> &phases, const std::string &worker, bool has_steps) {
   Table table({{"row of the timeline", Table::Kind::kText},
                {"share", Table::Kind::kNumber},
                {"events", Table::Kind::kNumber},
                {"mean ms", Table::Kind::kNumber}});
   for (const ProfilePhase &phase : phases) {
     if (phase.worker != worker || phase.kind != "phase") continue;
-    table.Add({Printable(phase.name), Percent(phase.share), std::to_string(phase.count),
-               Milliseconds(phase.p50_us)});
+    table.Add({Printable(phase.name), has_steps ? Percent(phase.share) : "",
+               std::to_string(phase.count), Milliseconds(phase.p50_us)});
   }
   if (!table.IsEmpty()) table.Print(2);
 }
@@ -122,6 +121,9 @@ class ProfileCommand final : public Command {
     } else {
       PrintPhases(rules.Phases());
       if (evaluates) PrintFindings(findings, rules.Results());
+      for (const std::string &written : {reports_, timeline_}) {
+        if (!written.empty()) Print("wrote " + Printable(written) + "\n");
+      }
     }
     return findings.empty() ? ExitCode::kNoFindings : ExitCode::kFindings;
   }
@@ -144,13 +146,20 @@ class ProfileCommand final : public Command {
     }
   }
 
+  // Workers with steps come first; those of a data loader have none.
   static void PrintPhases(const std::vector<ProfilePhase> &phases) {
-    std::string worker;
+    std::map<std::string, int64_t, decltype(&NaturalLess)> steps(&NaturalLess);
     for (const ProfilePhase &phase : phases) {
-      if (phase.worker == worker) continue;
-      worker = phase.worker;
-      PrintParts(phases, worker);
-      PrintRows(phases, worker);
+      steps[phase.worker] += phase.kind == "step" ? phase.count : 0;
+    }
+    for (const bool has_steps : {true, false}) {
+      for (const auto &[worker, count] : steps) {
+        if ((count > 0) != has_steps) continue;
+        Print(Styled(Printable(worker), Style::kHeading) + ": " +
+              (has_steps ? Count(static_cast<size_t>(count), "step") : "no steps") + "\n");
+        PrintParts(phases, worker);
+        PrintRows(phases, worker, has_steps);
+      }
     }
     if (phases.empty()) Print("no events of a timeline\n");
   }
