@@ -14,7 +14,6 @@ import pytest
 from smdebug.core.python_sampling import PythonSampler
 from smdebug.core.step_profile import write_file
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
-from smdebug.profiler.analysis import python_stats_reader
 from smdebug.profiler.analysis.python_profile_analysis import (
     PyinstrumentAnalysis,
     PythonProfileAnalysis,
