@@ -12,15 +12,17 @@ namespace {
 
 constexpr size_t kMostWorkers = 16;
 constexpr size_t kMostPoints = 400;
-constexpr size_t kMostSpans = 2'000;
+constexpr size_t kFewestPoints = 50;
+constexpr size_t kMostNumbers = 60'000;
+constexpr size_t kMostSpans = 1'000;
 constexpr size_t kMostSeries = 64;
 
 double Rounded(double number, double steps) { return std::round(number * steps) / steps; }
 
 // Each point is the mean of cycles that follow each other.
-Json WorkerColumns(const std::string &name, const WorkerSteps &steps) {
+Json WorkerColumns(const std::string &name, const WorkerSteps &steps, size_t most) {
   const std::vector<Cycle> &cycles = steps.Cycles();
-  const size_t points = std::min(cycles.size(), kMostPoints);
+  const size_t points = std::min(cycles.size(), most);
   Json step = Json::Array();
   Json time = Json::Array();
   Json parts = Json::Array();
@@ -49,9 +51,10 @@ Json WorkerColumns(const std::string &name, const WorkerSteps &steps) {
   return out;
 }
 
-Json SeriesColumns(const Summary &summary, const SeriesKey &key, const MetricSeries &series) {
+Json SeriesColumns(const Summary &summary, const SeriesKey &key, const MetricSeries &series,
+                   size_t most_points) {
   const std::vector<Bucket> all = series.Buckets();
-  const size_t points = std::min(all.size(), kMostPoints);
+  const size_t points = std::min(all.size(), most_points);
   Json time = Json::Array();
   Json mean = Json::Array();
   Json least = Json::Array();
@@ -151,9 +154,19 @@ Status AddFlames(const Summary &summary, ProfileReader *reader, Json *flames) {
   return AddFlame(summary, reader, worker->first, *slowest, "the slowest step", flames);
 }
 
+// Returns the number of points of each column, so that all columns have about kMostNumbers.
+size_t PointsFor(const Summary &summary) {
+  constexpr size_t kColumnsOfWorker = kPartCount + 2;
+  constexpr size_t kColumnsOfSeries = 4;
+  const size_t columns = kColumnsOfWorker * std::min(summary.Workers().size(), kMostWorkers) +
+                         kColumnsOfSeries * std::min(summary.Series().size(), kMostSeries);
+  return std::clamp(kMostNumbers / std::max<size_t>(columns, 1), kFewestPoints, kMostPoints);
+}
+
 }  // namespace
 
 Result<Json> Charts(const Summary &summary, ProfileReader *reader) {
+  const size_t points = PointsFor(summary);
   Json out = Json::Object();
   out["begin"] = summary.Begin();
   out["end"] = summary.End();
@@ -164,12 +177,12 @@ Result<Json> Charts(const Summary &summary, ProfileReader *reader) {
   Json workers = Json::Array();
   for (const auto &[worker, steps] : summary.Workers()) {
     if (steps.CycleCount() == 0 || workers.Size() >= kMostWorkers) continue;
-    workers.Add(WorkerColumns(summary.Names().NameOf(worker), steps));
+    workers.Add(WorkerColumns(summary.Names().NameOf(worker), steps, points));
   }
   out["workers"] = std::move(workers);
   Json series = Json::Array();
   for (const auto &[key, each] : summary.Series()) {
-    if (series.Size() < kMostSeries) series.Add(SeriesColumns(summary, key, each));
+    if (series.Size() < kMostSeries) series.Add(SeriesColumns(summary, key, each, points));
   }
   out["series"] = std::move(series);
   Json flames = Json::Array();
