@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "profile_rules/numbers.h"
@@ -133,11 +134,24 @@ Status AddFlame(const Summary &summary, ProfileReader *reader, NameId worker, co
   return Status::Ok();
 }
 
-// A usual step and the slowest one of the worker with the most steps.
+auto SlowestOf(std::span<const Cycle> cycles) {
+  return std::max_element(cycles.begin(), cycles.end(), [](const Cycle &left, const Cycle &right) {
+    return left.length < right.length;
+  });
+}
+
+// A usual step and the slowest one of the worker with the most steps; of several, of the worker
+// with the slowest step.
 Status AddFlames(const Summary &summary, ProfileReader *reader, Json *flames) {
   const auto worker = std::max_element(
       summary.Workers().begin(), summary.Workers().end(), [](const auto &left, const auto &right) {
-        return left.second.CycleCount() < right.second.CycleCount();
+        const auto rank = [](const WorkerSteps &steps) {
+          const std::span<const Cycle> steady = Steady(steps);
+          const double slowest =
+              steady.empty() ? 0 : static_cast<double>(SlowestOf(steady)->length);
+          return std::pair(steps.CycleCount(), slowest);
+        };
+        return rank(left.second) < rank(right.second);
       });
   if (worker == summary.Workers().end()) return Status::Ok();
   const std::span<const Cycle> cycles = Steady(worker->second);
@@ -147,9 +161,7 @@ Status AddFlames(const Summary &summary, ProfileReader *reader, Json *flames) {
       std::min_element(cycles.begin(), cycles.end(), [&](const Cycle &left, const Cycle &right) {
         return std::abs(left.length - median) < std::abs(right.length - median);
       });
-  const auto slowest = std::max_element(
-      cycles.begin(), cycles.end(),
-      [](const Cycle &left, const Cycle &right) { return left.length < right.length; });
+  const auto slowest = SlowestOf(cycles);
   SMD_RETURN_IF_ERROR(AddFlame(summary, reader, worker->first, *usual, "a usual step", flames));
   return AddFlame(summary, reader, worker->first, *slowest, "the slowest step", flames);
 }

@@ -24,7 +24,8 @@ def write_profile(folder):
     for worker in range(2):
         timeline = Timeline(folder, f"{worker + 1}-algo-1")
         for step in range(STEPS):
-            slow = 900.0 if (worker, step) == (1, SLOWEST) else 0.0
+            # A step lasts until the next one begins.
+            slow = 900.0 if (worker, step) == (1, SLOWEST + 1) else 0.0
             timeline.step(step, wait=300.0 + 10 * worker + slow, allreduce=30.0, rest=5.0)
             timeline.add("copies", timeline.now - 20, 8, step)  # inside of the rest and of allreduce
         timeline.write()
