@@ -20,13 +20,15 @@ class Report final : public Command {
     return "The page is one HTML file, which needs no other file and no network. It stays below "
            "3 MB: large trials are sampled, which the page states. Several trials are compared: "
            "findings side by side, curves in shared charts, and what differs in their "
-           "configurations. Exit codes are those of smdebug rules.";
+           "configurations. Exit codes are those of smdebug rules; findings about a profile do not "
+           "change them.";
   }
   const char *Examples() const override {
     return "smdebug report run\n"
            "smdebug report run -o page.html\n"
            "smdebug report run --rule VanishingGradient,threshold=1e-6 --rule Overfit\n"
            "smdebug report run other_run -o runs.html\n"
+           "smdebug report run --profile-path profile\n"
            "smdebug report s3://my-bucket/run -o run.html\n";
   }
 
@@ -45,6 +47,11 @@ class Report final : public Command {
         "healthy run, or those that the training service documents; llm evaluates the rules for "
         "large trainings (default: calibrated)",
         {"calibrated", "aws", "llm"}, &profile_);
+    arguments.Text("--profile-path", "PATH",
+                   "the folder of the job's profile, or s3://bucket/prefix, for the chapter about "
+                   "where the time goes (default: a folder profiler-output or profiler inside or "
+                   "beside that of the trial)",
+                   &profile_path_);
     trial_.DeclareOptions(arguments);
   }
 
@@ -55,13 +62,17 @@ class Report final : public Command {
       throw UsageError("smdebug report compares up to " + std::to_string(report::kMostRuns) +
                        " trials, not " + std::to_string(paths_.size()));
     }
+    if (paths_.size() > 1 && !profile_path_.empty()) {
+      throw UsageError("--profile-path needs a single trial");
+    }
     std::vector<Trial> trials;
     std::vector<report::ReportRequest> requests;
     Options options;
     trial_.ApplyTo(&options);
     for (const std::string &path : paths_) trials.push_back(trial_.Open(path));
     for (const Trial &trial : trials) {
-      requests.push_back({trial, Requests(), profile_, trial_.TheDamage(), options.all});
+      requests.push_back(
+          {trial, Requests(), profile_, trial_.TheDamage(), options.all, profile_path_});
     }
     std::ostringstream page;
     const report::ReportSummary summary = requests.size() == 1
@@ -73,6 +84,9 @@ class Report final : public Command {
             Count(summary.rules_with_findings, "rule") +
             (summary.rules_worth_a_look > 0
                  ? ", " + Count(summary.rules_worth_a_look, "rule") + " with something worth a look"
+                 : "") +
+            (summary.profile_findings > 0
+                 ? ", " + Count(summary.profile_findings, "finding") + " of the profile"
                  : "") +
             "\n");
     }
@@ -102,6 +116,7 @@ class Report final : public Command {
   std::string output_ = "report.html";
   std::vector<std::string> rules_;
   std::string profile_ = "calibrated";
+  std::string profile_path_;
 };
 
 }  // namespace

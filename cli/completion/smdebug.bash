@@ -40,7 +40,7 @@ _smdebug() {
       return ;;
     --format) COMPREPLY=($(compgen -W "table csv json parquet" -- "$current")); return ;;
     --table) COMPREPLY=($(compgen -W "tensors scalars" -- "$current")); return ;;
-    -o | --output | --config | --timeline | --report-json | --unix | --tls-certificate | --tls-key) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    -o | --output | --config | --timeline | --report-json | --profile-path | --unix | --tls-certificate | --tls-key) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --port | --listen | --host | --on-finding) return ;;
     --set | --step | --last | --worker | --column | --regex | --atol | --rtol) return ;;
   esac
@@ -49,7 +49,7 @@ _smdebug() {
     case $command in
       ls) options+=" --collection --regex --names --collections --json" ;;
       show) options+=" --step --mode --worker --reduction --last --all --json" ;;
-      report) options+=" --output --rule --profile" ;;
+      report) options+=" --output --rule --profile --profile-path" ;;
       serve) options+=" --port --listen --unix --host --tls-certificate --tls-key --insecure --on-finding --rule --profile" ;;
       rules) options+=" --rule --profile --follow --all --list --json" ;;
       profile) options+=" --rules --rule --report-json --timeline --json" ;;

@@ -79,6 +79,7 @@ complete -c smdebug -n '__smdebug_command serve' -l tls-certificate -r -d 'serve
 complete -c smdebug -n '__smdebug_command serve' -l tls-key -r -d 'the key of the certificate'
 complete -c smdebug -n '__smdebug_command serve' -l insecure -d 'allow other addresses without TLS'
 complete -c smdebug -n '__smdebug_command serve' -l on-finding -x -d 'run this command, or post to this URL, once per finding'
+complete -c smdebug -n '__smdebug_command report' -l profile-path -r -d 'the profile of the job'
 complete -c smdebug -n '__smdebug_command profile' -l rules -x -a 'calibrated aws' -d 'evaluate the rules'
 complete -c smdebug -n '__smdebug_command profile' -s r -l rule -x -d 'evaluate this rule'
 complete -c smdebug -n '__smdebug_command profile' -l report-json -r -d 'write a file for each rule'

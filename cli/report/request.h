@@ -18,17 +18,19 @@ struct ReportRequest {
   std::string profile;                              // "calibrated", "aws" or "llm"
   Damage &damage;                                   // of the trial, so far
   std::map<std::string, std::string> options = {};  // those of --set
+  std::string profile_path = "";                    // "": what FindProfile() returns
 };
 
 struct ReportSummary {
   size_t findings = 0;
   size_t rules_with_findings = 0;
   size_t rules_worth_a_look = 0;  // without findings
+  size_t profile_findings = 0;
 };
 
 // Writes one self-contained HTML file, which needs no network.  Omits what cannot be read, and
-// lists it in the page.  Fails as smdebug::RuleSet::Add() and smdebug::Trial::Steps(), and if a
-// server does not answer.
+// lists it in the page.  Fails as smdebug::RuleSet::Add(), smdebug::Trial::Steps() and
+// ReadProfile(), and if a server does not answer.
 ReportSummary WriteReport(const ReportRequest &request, std::ostream &out);
 
 // The number of runs that a page compares.

@@ -201,10 +201,10 @@ std::string TitleText(const RuleReport &report) {
   return (is_finding ? "✕ " : "! ") + report.found.front().rule;
 }
 
-std::string RulesHtml(const RuleReport &report) {
+std::string RulesHtml(const RuleReport &report, const std::string &more) {
   std::string html;
   for (size_t i = 0; i < report.found.size(); ++i) html += RuleHtml(report.found[i], i + 1);
-  return html + ResultsHtml(report);
+  return html + more + ResultsHtml(report);
 }
 
 void ToJson(const RuleReport &report, JsonWriter *json) {

@@ -14,8 +14,8 @@ std::string HeadlineHtml(const RuleReport &report);
 // Returns the summary in a few words, for the title of the window.
 std::string TitleText(const RuleReport &report);
 
-// Returns each rule with findings, then the others.
-std::string RulesHtml(const RuleReport &report);
+// Returns each rule with findings, then `more` findings, then the other rules.
+std::string RulesHtml(const RuleReport &report, const std::string &more);
 
 // Writes the data that scripts draw.
 void ToJson(const RuleReport &report, JsonWriter *json);

@@ -10,6 +10,7 @@
 #include "limits.h"
 #include "page.h"
 #include "predictions.h"
+#include "profile_html.h"
 #include "request.h"
 #include "rules_html.h"
 #include "statistics.h"
@@ -28,11 +29,13 @@ struct Contents {
   std::vector<Histograms> histograms;
   Booster booster;
   std::optional<PredictionReport> predictions;
+  std::optional<ProfileReport> profile;
 };
 
 Contents Gather(const ReportRequest &request, Problems *problems) {
   const Trial &trial = request.trial;
   Contents contents;
+  contents.profile = ReadProfile(request, problems);
   contents.rules = EvaluateRules(request, problems);
   contents.inventory = TakeInventory(trial, problems);
   contents.facts = ReadRunFacts(trial, request.options, problems);
@@ -78,6 +81,7 @@ std::string DataJson(const Contents &contents) {
   ToJson(contents.booster, &json.Key("booster"));
   json.Key("predictions");
   contents.predictions ? ToJson(*contents.predictions, &json) : void(json.Null());
+  if (contents.profile) json.Key("profile").Raw(contents.profile->charts);
   return json.EndObject().Take();
 }
 
@@ -85,7 +89,7 @@ std::string DataJson(const Contents &contents) {
 struct Section {
   const char *id;
   const char *title;
-  std::string note;
+  std::string html;
   bool is_there;
 };
 
@@ -103,14 +107,20 @@ std::string StatisticsNote(const Statistics &statistics) {
   return note;
 }
 
+std::string NoteHtml(const std::string &note) { return "<p class=\"note\">" + note + "</p>\n"; }
+
 std::vector<Section> SectionsOf(const Contents &contents) {
   const bool has_layers = !contents.statistics.names.empty();
   const bool has_booster =
       !contents.booster.importances.empty() || !contents.booster.trees.steps.empty();
+  const bool has_profile = contents.profile.has_value();
+  const std::string profile = has_profile ? ProfileHtml(*contents.profile) : "";
   const bool has_workers = contents.inventory.workers.size() > 1;
   return {
       {"curves", "Losses and metrics", "", !contents.curves.charts.empty()},
-      {"layers", "Layers over the steps", StatisticsNote(contents.statistics), has_layers},
+      {"profile", "Where the time goes", profile, has_profile},
+      {"layers", "Layers over the steps", NoteHtml(StatisticsNote(contents.statistics)),
+       has_layers},
       {"histograms", "Histograms over the steps", "", !contents.histograms.empty()},
       {"workers", "Workers side by side", "", has_workers},
       {"booster", "Features and trees", "", has_booster},
@@ -133,17 +143,17 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
     if (std::find(told.begin(), told.end(), sentence) == told.end()) problems.Add(sentence);
   }
 
+  const std::optional<ProfileReport> &profile = contents.profile;
+  const std::string of_profile = profile ? ProfileFindingsHtml(*profile) : "";
   std::string links = LinkHtml("rules", "Findings");
-  std::string sections =
-      SectionHtml("rules", "Findings", "<div id=\"timeline\"></div>\n" + RulesHtml(contents.rules));
+  std::string sections = SectionHtml(
+      "rules", "Findings", "<div id=\"timeline\"></div>\n" + RulesHtml(contents.rules, of_profile));
   for (const Section &section : SectionsOf(contents)) {
     if (!section.is_there) continue;
     links += LinkHtml(section.id, section.title);
-    const std::string note =
-        section.note.empty() ? "" : "<p class=\"note\">" + section.note + "</p>\n";
-    sections +=
-        SectionHtml(section.id, section.title,
-                    note + "<div class=\"drawn\" data-part=\"" + section.id + "\"></div>\n");
+    sections += SectionHtml(
+        section.id, section.title,
+        section.html + "<div class=\"drawn\" data-part=\"" + section.id + "\"></div>\n");
   }
   links += LinkHtml("configuration", "Configuration");
   sections += SectionHtml("configuration", "Configuration", configuration);
@@ -152,7 +162,8 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
                 {{"title", Html(TitleText(contents.rules) + " · " + request.trial.Name())},
                  {"style", std::string(kChartStyle) + std::string(kStyle)},
                  {"name", Html(request.trial.Name())},
-                 {"headline", DiagnosisHtml(contents.rules.causes) + HeadlineHtml(contents.rules)},
+                 {"headline", DiagnosisHtml(contents.rules.causes) + HeadlineHtml(contents.rules) +
+                                  (profile ? ProfileHeadlineHtml(*profile) : "")},
                  {"problems", ProblemsHtml(problems)},
                  {"facts", TrialFactsHtml(request.trial, contents.inventory, contents.facts)},
                  {"links", links},
@@ -161,7 +172,7 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
                  {"data", JsonInHtml(DataJson(contents))},
                  {"script", std::string(kChartScript) + std::string(kScript)}});
   return {contents.rules.CountFindings(), contents.rules.CountRules(Level::kFinding),
-          contents.rules.CountRules(Level::kWorthALook)};
+          contents.rules.CountRules(Level::kWorthALook), profile ? profile->findings.size() : 0};
 }
 
 }  // namespace smdebug::cli::report

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "profile_rules/numbers.h"
@@ -12,15 +13,17 @@ namespace {
 
 constexpr size_t kMostWorkers = 16;
 constexpr size_t kMostPoints = 400;
-constexpr size_t kMostSpans = 2'000;
+constexpr size_t kFewestPoints = 50;
+constexpr size_t kMostNumbers = 60'000;
+constexpr size_t kMostSpans = 1'000;
 constexpr size_t kMostSeries = 64;
 
 double Rounded(double number, double steps) { return std::round(number * steps) / steps; }
 
 // Each point is the mean of cycles that follow each other.
-Json WorkerColumns(const std::string &name, const WorkerSteps &steps) {
+Json WorkerColumns(const std::string &name, const WorkerSteps &steps, size_t most) {
   const std::vector<Cycle> &cycles = steps.Cycles();
-  const size_t points = std::min(cycles.size(), kMostPoints);
+  const size_t points = std::min(cycles.size(), most);
   Json step = Json::Array();
   Json time = Json::Array();
   Json parts = Json::Array();
@@ -49,9 +52,10 @@ Json WorkerColumns(const std::string &name, const WorkerSteps &steps) {
   return out;
 }
 
-Json SeriesColumns(const Summary &summary, const SeriesKey &key, const MetricSeries &series) {
+Json SeriesColumns(const Summary &summary, const SeriesKey &key, const MetricSeries &series,
+                   size_t most_points) {
   const std::vector<Bucket> all = series.Buckets();
-  const size_t points = std::min(all.size(), kMostPoints);
+  const size_t points = std::min(all.size(), most_points);
   Json time = Json::Array();
   Json mean = Json::Array();
   Json least = Json::Array();
@@ -130,11 +134,24 @@ Status AddFlame(const Summary &summary, ProfileReader *reader, NameId worker, co
   return Status::Ok();
 }
 
-// A usual step and the slowest one of the worker with the most steps.
+auto SlowestOf(std::span<const Cycle> cycles) {
+  return std::max_element(cycles.begin(), cycles.end(), [](const Cycle &left, const Cycle &right) {
+    return left.length < right.length;
+  });
+}
+
+// A usual step and the slowest one of the worker with the most steps; of several, of the worker
+// with the slowest step.
 Status AddFlames(const Summary &summary, ProfileReader *reader, Json *flames) {
   const auto worker = std::max_element(
       summary.Workers().begin(), summary.Workers().end(), [](const auto &left, const auto &right) {
-        return left.second.CycleCount() < right.second.CycleCount();
+        const auto rank = [](const WorkerSteps &steps) {
+          const std::span<const Cycle> steady = Steady(steps);
+          const double slowest =
+              steady.empty() ? 0 : static_cast<double>(SlowestOf(steady)->length);
+          return std::pair(steps.CycleCount(), slowest);
+        };
+        return rank(left.second) < rank(right.second);
       });
   if (worker == summary.Workers().end()) return Status::Ok();
   const std::span<const Cycle> cycles = Steady(worker->second);
@@ -144,16 +161,24 @@ Status AddFlames(const Summary &summary, ProfileReader *reader, Json *flames) {
       std::min_element(cycles.begin(), cycles.end(), [&](const Cycle &left, const Cycle &right) {
         return std::abs(left.length - median) < std::abs(right.length - median);
       });
-  const auto slowest = std::max_element(
-      cycles.begin(), cycles.end(),
-      [](const Cycle &left, const Cycle &right) { return left.length < right.length; });
+  const auto slowest = SlowestOf(cycles);
   SMD_RETURN_IF_ERROR(AddFlame(summary, reader, worker->first, *usual, "a usual step", flames));
   return AddFlame(summary, reader, worker->first, *slowest, "the slowest step", flames);
+}
+
+// Returns the number of points of each column, so that all columns have about kMostNumbers.
+size_t PointsFor(const Summary &summary) {
+  constexpr size_t kColumnsOfWorker = kPartCount + 2;
+  constexpr size_t kColumnsOfSeries = 4;
+  const size_t columns = kColumnsOfWorker * std::min(summary.Workers().size(), kMostWorkers) +
+                         kColumnsOfSeries * std::min(summary.Series().size(), kMostSeries);
+  return std::clamp(kMostNumbers / std::max<size_t>(columns, 1), kFewestPoints, kMostPoints);
 }
 
 }  // namespace
 
 Result<Json> Charts(const Summary &summary, ProfileReader *reader) {
+  const size_t points = PointsFor(summary);
   Json out = Json::Object();
   out["begin"] = summary.Begin();
   out["end"] = summary.End();
@@ -164,12 +189,12 @@ Result<Json> Charts(const Summary &summary, ProfileReader *reader) {
   Json workers = Json::Array();
   for (const auto &[worker, steps] : summary.Workers()) {
     if (steps.CycleCount() == 0 || workers.Size() >= kMostWorkers) continue;
-    workers.Add(WorkerColumns(summary.Names().NameOf(worker), steps));
+    workers.Add(WorkerColumns(summary.Names().NameOf(worker), steps, points));
   }
   out["workers"] = std::move(workers);
   Json series = Json::Array();
   for (const auto &[key, each] : summary.Series()) {
-    if (series.Size() < kMostSeries) series.Add(SeriesColumns(summary, key, each));
+    if (series.Size() < kMostSeries) series.Add(SeriesColumns(summary, key, each, points));
   }
   out["series"] = std::move(series);
   Json flames = Json::Array();

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/s3"))
+sys.path.append(str(ROOT / "tests/profiler"))
 if importlib.util.find_spec("smdebug") is None:
     sys.path.insert(0, str(ROOT / "build/python"))
 

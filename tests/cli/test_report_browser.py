@@ -7,13 +7,14 @@ import pytest
 from browser import Browser
 from cli_trials import record_workers
 from report_page import report
+from report_profiles import SLOWEST, record_profiled
 from report_trials import HOSTILE, record_booster, record_hostile, record_reductions, record_training, record_uneven
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 PHONE = 360
-PAGES = ["training", "booster", "numbers", "workers", "reductions", "hostile", "uneven", "several"]
+PAGES = ["training", "booster", "numbers", "workers", "reductions", "hostile", "uneven", "profiled", "several"]
 AXE = Path(os.environ.get("SMDEBUG_AXE", "")) / "node_modules/axe-core/axe.min.js"
 
 
@@ -35,6 +36,9 @@ def pages(tmp_path_factory):
     record_reductions(str(folder / "reductions"), steps=20, tensors=80)
     record_hostile(str(folder / "hostile"))
     record_uneven(str(folder / "uneven"))
+    record_profiled(folder / "job", "profiled")
+    (folder / "job/profiled").rename(folder / "profiled")
+    (folder / "job/profiler-output").rename(folder / "profiled/profiler-output")
     paths = {}
     for name in PAGES:
         report(folder, "training booster uneven" if name == "several" else name)
@@ -278,3 +282,38 @@ def test_rules_are_readable_without_scripts(browser, pages):
         assert "Charts need scripts, which are switched off." in said and "Collections" in said
     finally:
         browser.command("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_a_profile_is_drawn(browser, pages):
+    browser.open(pages["profiled"])
+    titles = [each.text for each in browser.driver.find_elements("css selector", "#profile figcaption")]
+    assert titles[0] == "Parts over the steps" and titles[1].startswith("A usual step")
+    assert titles[2].startswith(f"The slowest step (step {SLOWEST})")
+    assert titles[3:] == ["loss over the time", "Use of cores", "Use of GPUs", "Use of the memory of GPUs"]
+    # Charts over the time share their axis.
+    ends = browser.run("""
+        return [...document.querySelectorAll('#profile .card:last-child svg[viewBox$=" 174"]')]
+          .map((svg) => [...svg.querySelectorAll('.x-tick')].map((tick) => [tick.textContent, tick.getAttribute('x')]).join())""")
+    assert len(ends) == 4 and len(set(ends)) == 1
+    assert browser.complaints() == []
+
+
+def test_keys_move_through_a_profile(browser, pages):
+    browser.open(pages["profiled"])
+    stack, usual = browser.driver.find_elements("css selector", "#profile .surface")[:2]
+    stack.send_keys(Keys.ARROW_RIGHT)
+    assert tip(browser)[0].startswith("step 0: ") and "data wait: " in tip(browser)[0]
+    stack.send_keys(Keys.END, Keys.ESCAPE)
+    usual.send_keys(Keys.ARROW_RIGHT)
+    assert tip(browser)[0].startswith("Step:ModeKeys.TRAIN\n")
+    usual.send_keys(Keys.ARROW_DOWN)
+    assert tip(browser)[0].startswith("Forward\n") and "% of the step" in tip(browser)[0]
+    usual.send_keys(Keys.ARROW_UP)
+    assert tip(browser)[0].startswith("Step:ModeKeys.TRAIN\n")
+    Select(browser.find("#profile select")).select_by_index(1)
+    assert browser.run("return document.querySelectorAll('#profile .area').length") == 7
+
+
+def test_a_page_without_a_profile_has_no_chapter_about_it(browser, pages):
+    browser.open(pages["training"])
+    assert browser.driver.find_elements("css selector", "#profile, [href='#profile']") == []

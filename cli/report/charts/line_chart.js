@@ -133,11 +133,12 @@ function smoothed(values, weight) {
 // Data: {lines: [{label, colour, dash, x, y}], marks: [{x, label}], limit, hidden}: `x` ascends, and may be a typed array as
 // `y`; `limit` is a number to compare with, or null; `hidden` is the number of lines that are not in the data.
 // Options: title; hasHeading; height; xTitle and yTitle of the axes; canSwitch: the user can select a logarithmic scale;
+// ends, numbers that the x axis includes, and leastLeft, pixels left of the plot, which align charts below each other;
 // group and sharesZoom, as in joinGroup(); titleOf(x), the heading of a tip; onZoom(range), called with [from, to] or null
 // when the user selects a range, so that the caller can get finer data and update().
 // Returns also zoom(range), smooth(weight) and destroy().
 function drawLineChart(element, data, {
-  title, hasHeading = true, height = 244, xTitle = 'step', yTitle = '', canSwitch = true, group = '', sharesZoom = true,
+  title, hasHeading = true, height = 244, xTitle = 'step', yTitle = '', canSwitch = true, ends = [], leastLeft = 0, group = '', sharesZoom = true,
   titleOf = (x) => `step ${formatWhole(x)}`, onZoom = () => {},
 }) {
   let lines = [];
@@ -165,7 +166,7 @@ function drawLineChart(element, data, {
   // Returns the range that is shown: the selected one, or that of all lines.
   function rangeOf() {
     if (range) return range;
-    const { least, most } = extentOf(lines.flatMap((line) => (line.x.length ? [line.x[0], line.x[line.x.length - 1]] : [])));
+    const { least, most } = extentOf(lines.flatMap((line) => (line.x.length ? [line.x[0], line.x[line.x.length - 1]] : [])).concat(ends));
     return least > most ? [] : [least, most];
   }
   function yOf(line) {
@@ -186,6 +187,7 @@ function drawLineChart(element, data, {
     if (limit !== null) values.push(limit);
     y = makeScale(values, frame.bottom, frame.top + 10, { isLog, isWhole: hasWholeValues });
     frame.left = Math.max(...y.ticks(5).map((tick) => formatNumber(tick).length), 2) * 6.6 + 8;
+    frame.left = Math.max(frame.left, leastLeft);
     x = makeScale(rangeOf(), frame.left, frame.right, { isWhole: hasWholeSteps });
     const next = makeSvg('svg', { viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
     drawAxes(next, x, y, frame, { x: Math.max(2, Math.floor(width / 70)), y: 5 }, { x: xTitle, y: yTitle });
@@ -339,7 +341,7 @@ function drawLineChart(element, data, {
     if (limit !== null) all.push(limit);
     if (!isLogChosen) isLog = wantsLog(all);
     logSwitch.firstChild.checked = isLog;
-    hasWholeSteps = lines.every((line) => areWhole(line.x));
+    hasWholeSteps = lines.every((line) => areWhole(line.x)) && areWhole(ends);
     hasWholeValues = areWhole(all);
     surface.setAttribute('aria-label', describeLines(title, lines));
     const { least, most } = extentOf(all, true);

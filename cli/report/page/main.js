@@ -4,6 +4,7 @@ const timeline = document.getElementById('timeline');
 if (timeline) drawTimeline(timeline);
 document.querySelectorAll('.culprit-curve').forEach(drawCulpritCurve);
 const PARTS = {
-  curves: drawCurves, layers: drawLayers, histograms: drawHistograms, workers: drawWorkers, booster: drawBooster, predictions: drawPredictions,
+  curves: drawCurves, profile: drawProfile, layers: drawLayers, histograms: drawHistograms, workers: drawWorkers,
+  booster: drawBooster, predictions: drawPredictions,
 };
 for (const place of document.querySelectorAll('[data-part]')) PARTS[place.dataset.part](place);

@@ -1,0 +1,94 @@
+#include "profile_report.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+
+#include "text.h"
+#include "trial_arguments.h"
+
+namespace smdebug::cli::report {
+namespace {
+
+// Collects what could not be read, which may be told on any thread.
+class SkippedParts {
+ public:
+  static void Add(void *self, smd_log_level, const char *line) {
+    auto &parts = *static_cast<SkippedParts *>(self);
+    const std::lock_guard<std::mutex> lock(parts.mutex_);
+    if (std::find(parts.sentences_.begin(), parts.sentences_.end(), line) ==
+        parts.sentences_.end()) {
+      parts.sentences_.emplace_back(line);
+    }
+  }
+  void MoveTo(Problems *problems) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const std::string &sentence : sentences_) problems->Add(sentence);
+    sentences_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> sentences_;
+};
+
+bool IsProfile(const std::filesystem::path &folder) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(folder / "system", ignored) ||
+         std::filesystem::is_directory(folder / "framework", ignored);
+}
+
+ProfileReport Read(const std::string &path, const ReportRequest &request, Problems *problems) {
+  SkippedParts skipped;  // outlives `rules`, which logs into it
+  ProfileRules rules(path, request.profile == "aws" ? "aws" : "calibrated");
+  for (const auto &[name, value] : request.options) {
+    if (name.starts_with("s3_")) rules.Set(name, value);
+  }
+  detail::Check(smd_profile_rules_set_log(rules.Get(), SMD_LOG_WARNING, SkippedParts::Add, &skipped,
+                                          nullptr));
+  rules.Evaluate();
+  ProfileReport report{path, rules.Phases(), rules.Findings(), rules.Results(), rules.Charts()};
+  std::stable_sort(
+      report.findings.begin(), report.findings.end(),
+      [](const Finding &left, const Finding &right) { return left.rule < right.rule; });
+  skipped.MoveTo(problems);
+  return report;
+}
+
+}  // namespace
+
+size_t ProfileReport::CountRules(RuleStatus status) const {
+  return static_cast<size_t>(
+      std::count_if(results.begin(), results.end(),
+                    [status](const RuleResult &result) { return result.status == status; }));
+}
+
+std::string FindProfile(const std::string &trial_path) {
+  if (!IsLocal(trial_path)) return "";
+  std::error_code error;
+  const std::filesystem::path trial = std::filesystem::canonical(trial_path, error);
+  if (error) return "";
+  for (const std::filesystem::path &folder : {trial, trial.parent_path()}) {
+    for (const char *name : {"profiler-output", "profiler"}) {
+      if (IsProfile(folder / name)) return (folder / name).string();
+    }
+  }
+  return "";
+}
+
+std::optional<ProfileReport> ReadProfile(const ReportRequest &request, Problems *problems) {
+  if (!request.profile_path.empty()) return Read(request.profile_path, request, problems);
+  const std::string path = FindProfile(request.trial.Path());
+  if (path.empty()) return std::nullopt;
+  try {
+    ProfileReport report = Read(path, request, problems);
+    // The page is for others too: it does not tell where the folder is.
+    report.name = std::filesystem::path(path).filename().string();
+    return report;
+  } catch (const Error &error) {
+    problems->Add(error.what());
+    return std::nullopt;
+  }
+}
+
+}  // namespace smdebug::cli::report
