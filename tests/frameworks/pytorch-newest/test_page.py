@@ -4,7 +4,7 @@ import pytest
 from pages import run_page
 
 # Each snippet imports PyTorch by itself, beside other tests.
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.timeout(400), pytest.mark.whole]
 
 
 def test_the_page(tmp_path):
