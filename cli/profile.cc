@@ -120,7 +120,7 @@ class ProfileCommand final : public Command {
       for (const Finding &finding : findings) PrintJson(finding);
     } else {
       PrintPhases(rules.Phases());
-      if (evaluates) PrintFindings(findings, rules.Results());
+      if (evaluates) PrintFindings(findings, rules.Results(), !rules_.empty());
       for (const std::string &written : {reports_, timeline_}) {
         if (!written.empty()) Print("wrote " + Printable(written) + "\n");
       }
@@ -170,17 +170,21 @@ class ProfileCommand final : public Command {
     Print(json.Take() + "\n");
   }
 
+  // Why a rule had not enough data is told of rules that were asked for by name.
   static void PrintFindings(const std::vector<Finding> &findings,
-                            const std::vector<RuleResult> &results) {
+                            const std::vector<RuleResult> &results, bool is_asked) {
     for (const Finding &finding : findings) {
       Print(Styled(finding.rule, Style::kBad) + ": " + Printable(finding.message) +
             (finding.worker.empty() ? "" : " (" + Printable(finding.worker) + ")") + "\n");
       Print("  What to do: " + std::string(smd_profile_rule_advice(finding.rule.c_str())) + "\n");
     }
+    std::vector<std::string> idle;
     for (const RuleResult &result : results) {
       if (result.status != RuleStatus::kNotEnoughData) continue;
-      Print(Styled(result.rule + ": not enough data: " + result.message + "\n", Style::kFaint));
+      idle.push_back(is_asked ? result.rule + ": " + result.message : result.rule);
     }
+    const std::string told = "not enough data for " + Join(idle, is_asked ? "; " : ", ") + "\n";
+    if (!idle.empty()) Print(Styled(told, Style::kFaint));
     Print(Count(findings.size(), "finding") + "; " + Count(results.size(), "rule") +
           " evaluated\n");
   }
