@@ -89,9 +89,10 @@ def test_metadata(unpacked, version):
 
 
 def test_wheel_is_small(wheel, unpacked):
-    # The program posts findings over https, so it holds OpenSSL once more than the library.
+    # The program posts findings over https, so it holds OpenSSL once more than the library, which is
+    # half OpenSSL; rules over tensors and profiles are 2 MB of it.
     assert wheel.stat().st_size < 9 * MEGABYTE
-    assert (unpacked / LIBRARY).stat().st_size < 11 * MEGABYTE
+    assert (unpacked / LIBRARY).stat().st_size < 12 * MEGABYTE
 
 
 def test_wheel_needs_only_the_runtime(unpacked):
