@@ -217,6 +217,20 @@ def test_a_profile_that_cannot_be_written_does_not_stop_the_training(
     assert int(hook.step) == 2
 
 
+def test_a_configuration_that_is_no_json_is_told_in_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config = folder / "c.json"
+    config.write_text('{"ProfilingParameters": ')
+    monkeypatch.setenv("SMPROFILER_CONFIG_PATH", str(config))
+    hook = smd.Hook(folder / "trial", raise_errors=False)
+    hook.record_tensor_value("loss", torch.ones(1))
+    hook.close()
+    told = capfd.readouterr().err
+    assert f"the job is not profiled: {config}: not valid JSON" in told
+    assert "Traceback" not in told and "not recorded" not in told
+
+
 def test_waits_for_other_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = torch.distributed.HashStore()
     torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)

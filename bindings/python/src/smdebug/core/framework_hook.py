@@ -17,7 +17,7 @@ from smdebug.core.save_config import SaveSettings
 from smdebug.core.singleton_utils import set_hook
 from smdebug.core.step_profile import StepProfile, profile_of_job
 from smdebug.core.finding import Action, Finding
-from smdebug.exceptions import SMDebugTypeError, TrainingStopped
+from smdebug.exceptions import SMDebugError, SMDebugTypeError, TrainingStopped
 
 __all__ = ["FrameworkHook"]
 
@@ -131,9 +131,12 @@ include_regex, include_collections, save_all, include_workers, options
     def _open_profile(self) -> None:
         own = (each.__module__.split(".") for each in type(self).__mro__)
         framework = next(names[1] for names in own if names[0] == "smdebug")
-        self._profile = profile_of_job(
-            self._profile_class, self.worker, self.num_workers, framework
-        )
+        try:
+            self._profile = profile_of_job(
+                self._profile_class, self.worker, self.num_workers, framework
+            )
+        except (SMDebugError, OSError) as error:
+            self.logger.error("the job is not profiled: %s", error)
 
     @guarded
     def _begin_profiled_step(self, profile: StepProfile, step: int) -> None:
