@@ -19,7 +19,7 @@
 #include "failing_calls.h"
 #include "trial.h"
 
-enum { STEPS = 2, RUN = 1, SECONDS = 30, MOST_WORDS = 500, AGAIN = 8 };
+enum { STEPS = 2, RUN = 1, SECONDS = 90, MOST_WORDS = 500, AGAIN = 8 };
 enum { DONE = 0, FAULTY = 1, NOT_REACHED = 2 };
 
 struct job {
