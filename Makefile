@@ -91,7 +91,7 @@ framework-environments:
 
 # Real trainings; FRAMEWORKS="pytorch jax" selects some, WHOLE=1 adds the tests that take long.
 export WHOLE
-test-frameworks: python servers
+test-frameworks: python original servers
 	@tools/test_frameworks.sh $(CACHE) $(FRAMEWORKS)
 
 # Pins the newest releases of PyTorch and its trainers, and tests with them.

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <map>
@@ -55,8 +56,9 @@ void PrintRows(const std::vector<ProfilePhase> &phases, const std::string &worke
                {"mean ms", Table::Kind::kNumber}});
   for (const ProfilePhase &phase : phases) {
     if (phase.worker != worker || phase.kind != "phase") continue;
-    table.Add({Printable(phase.name), has_steps ? Percent(phase.share) : "",
-               std::to_string(phase.count), Milliseconds(phase.p50_us)});
+    table.Add(
+        {Printable(phase.name), has_steps ? Percent(phase.share) : "", std::to_string(phase.count),
+         Milliseconds(phase.total_us / static_cast<double>(std::max<int64_t>(phase.count, 1)))});
   }
   if (!table.IsEmpty()) table.Print(2);
 }
@@ -170,7 +172,7 @@ class ProfileCommand final : public Command {
     Print(json.Take() + "\n");
   }
 
-  // Why a rule had not enough data is told of rules that were asked for by name.
+  // With `is_asked`, the rules were selected by name, and each that had not enough data says why.
   static void PrintFindings(const std::vector<Finding> &findings,
                             const std::vector<RuleResult> &results, bool is_asked) {
     for (const Finding &finding : findings) {

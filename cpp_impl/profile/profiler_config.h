@@ -13,7 +13,7 @@
 
 namespace smdebug::profile {
 
-// What is profiled only in a window of steps or of time.
+// A part of the profile that is recorded only in a window: of steps, or of time.
 enum class Feature : uint8_t { kDetailed, kDataloader, kPython, kSmdataparallel, kHorovod };
 inline constexpr size_t kFeatures = 5;
 
@@ -40,7 +40,7 @@ class ProfileWindow {
   std::optional<int64_t> steps_;
   std::optional<double> start_time_;
   std::optional<double> duration_;
-  std::optional<int64_t> only_step_;  // of a time without a duration
+  std::optional<int64_t> only_step_;  // the step of a window that has a start time and no duration
 };
 
 struct ProfilerConfig {

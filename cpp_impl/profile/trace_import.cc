@@ -26,7 +26,7 @@ constexpr size_t kMostArgs = size_t{64} << 10;
 constexpr size_t kMostText = 4096;
 constexpr size_t kBatchBytes = size_t{4} << 20;
 constexpr uint64_t kRotateBytes = 10'485'760;
-constexpr double kNanoseconds = 1000;  // of a microsecond
+constexpr double kNanosecondsPerMicrosecond = 1000;
 
 // One element of "traceEvents".
 struct TraceItem {
@@ -82,7 +82,7 @@ struct Document {
       if (key == "baseTimeNanoseconds") {
         double base = 0;
         const bool is_number = cursor.Number(&base);
-        found.base_us = base / kNanoseconds;
+        found.base_us = base / kNanosecondsPerMicrosecond;
         return is_number;
       }
       std::string_view skipped;

@@ -101,7 +101,8 @@ class Bottleneck final : public ProfileRule {
     return static_cast<double>(found_.size()) / static_cast<double>(Report().datapoints) * 100;
   }
 
-  // Finds the bottlenecks of the scan so far, before its spans are looked at.
+  // Finds the snapshots in which cores are busy and GPUs are idle.  The spans that follow are
+  // compared with them, so all samples come first.
   void Decide() {
     if (std::exchange(has_decided_, true)) return;
     if (found_.size() > kMostKept) found_.clear();

@@ -292,8 +292,8 @@ class OverallFrameworkMetrics final : public ProfileRule {
       end_ = span.End();
     }
     times_.Add(span, 1);
-    // What is not in a step, as the original counts it: the rest of the time before this step's
-    // end, less what counted as "others" until now.
+    // As the original does: time from the first step's begin to this step's end that is in no step
+    // counts as "others".
     if (is_step && begin_) {
       times_.SetOthers((end_ - *begin_) - times_.SumOfSteps() / times_.GpuCount());
     }

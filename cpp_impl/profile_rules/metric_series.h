@@ -46,7 +46,7 @@ class MetricSeries {
 struct SeriesKey {
   Metric metric = Metric::kOther;
   NameId node = 0;
-  NameId name = 0;  // of a device; 0 with cores
+  NameId name = 0;  // the device; 0 for cores
 
   auto operator<=>(const SeriesKey &) const = default;
 };

@@ -51,7 +51,6 @@ void AddPhases(const std::string &worker, const WorkerSteps &steps, const NameTa
     PhaseRow row{worker, names.NameOf(name), "phase", time.count};
     row.total = time.self;
     row.share = steps.Length() > 0 ? time.self / steps.Length() : 0;
-    row.p50 = time.count > 0 ? time.self / static_cast<double>(time.count) : 0;
     rows->push_back(std::move(row));
   }
 }

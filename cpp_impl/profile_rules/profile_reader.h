@@ -77,7 +77,7 @@ class ProfileReader {
   std::optional<profile::FileTexts> timeline_;
   int64_t timeline_end_ = INT64_MIN;  // stamp of the last file that was read
   Events held_;                       // read, and not yet returned
-  // Of a phase and, where that does not decide, a name.
+  // By the names of a phase and of an event; the event's matters if the phase's is unknown.
   std::map<std::pair<NameId, NameId>, Category> categories_;
   std::map<NameId, bool> devices_;  // whether the phase is a row of an accelerator
 };

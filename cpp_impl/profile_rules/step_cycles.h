@@ -91,7 +91,7 @@ class WorkerSteps {
   std::map<NameId, PhaseTime> phases_;
   double first_span_ = 0;
   double first_step_ = 0;
-  double last_start_ = 0;  // of a step
+  double last_start_ = 0;  // when the last step began
 };
 
 }  // namespace smdebug::profile_rules

@@ -126,6 +126,19 @@ def test_no_path_leaves_the_page(served, path):
     assert status == 404 and b"root:" not in body
 
 
+def watch_list(served, **query):
+    """Watches the list, once one of the places is free."""
+
+    def place():
+        client = Events(served, list=["1"], **query)
+        if client.status == 200:
+            return client
+        client.close()
+        return None
+
+    return until(place)
+
+
 def test_many_clients_are_refused_beyond_a_limit(served):
     clients = [Events(served, list=["1"]) for _ in range(60)]
     try:
@@ -136,19 +149,13 @@ def test_many_clients_are_refused_beyond_a_limit(served):
         for client in clients:
             client.close()
     # The places of those that have gone are free again.
-    def again():
-        client = Events(served, list=["1"])
-        client.close()
-        return client.status == 200
-
-    until(again, 40)
+    watch_list(served).close()
 
 
 def test_a_second_stream_of_a_client_replaces_the_first(served):
-    first = Events(served, list=["1"], client=["me"])
+    first = watch_list(served, client=["me"])
     first.next()
-    second = Events(served, list=["1"], client=["me"])
-    assert second.status == 200
+    second = watch_list(served, client=["me"])
     first.answer.read()  # to its end
     second.close()
 

@@ -115,8 +115,8 @@ typedef struct smd_profile_phase {
   int64_t count; /* of steps; of a "phase" of events */
   double share;  /* of the steps' time */
   double total_us;
-  double p50_us; /* of a step's time; of a "phase" the mean of an event */
-  double p95_us; /* 0 for a "phase", as the following */
+  double p50_us; /* quantiles of the time in a step; 0 for a "phase" */
+  double p95_us;
   double p99_us;
   double max_us;
 } smd_profile_phase;

@@ -15,7 +15,7 @@ import smdebug.pytorch as smd
 import torch
 from smdebug.profiler import LocalAlgorithmMetricsReader
 
-ORIGINAL = os.environ.get("SMDEBUG_ORIGINAL_PYTHON", "")
+ORIGINAL = os.environ["SMDEBUG_ORIGINAL_PYTHON"]
 END = 4_000_000_000_000_000
 STEPS = 12
 
@@ -137,7 +137,6 @@ def test_the_caller_records_events(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert found.event_args["step_num"] == "7" and found.event_args["size"] == 3
 
 
-@pytest.mark.skipif(not os.path.exists(ORIGINAL), reason="needs the original")
 def test_the_original_reads_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     training = Training(folder, monkeypatch, DetailedProfilingConfig="{'StartStep': 1}")
     training.run()

@@ -34,8 +34,7 @@ class Phase:
     share : float
         Part of the steps' time.
     total, p50, p95, p99, max : float
-        Microseconds, in all and of a step.  `p50` of a "phase" is the mean of an event; the
-        following are 0.
+        Microseconds, in all and of a step; the quantiles of a "phase" are 0.
     """
 
     worker: str
