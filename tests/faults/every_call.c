@@ -19,7 +19,7 @@
 #include "failing_calls.h"
 #include "trial.h"
 
-enum { STEPS = 2, RUN = 1, SECONDS = 90, MOST_WORDS = 500, AGAIN = 8 };
+enum { STEPS = 2, RUN = 1, SECONDS = 30, MOST_WORDS = 500, AGAIN = 8 };
 enum { DONE = 0, FAULTY = 1, NOT_REACHED = 2 };
 
 struct job {
@@ -192,6 +192,7 @@ static int open_files(void) {
 static int perform(const struct job *job, const char *folder, long number, long *calls) {
   struct recorded recorded = {{0}, 0, 0};
   int wrongs = 0;
+  alarm(SECONDS);
   fault_arm(number > 0 ? job->group : FAULT_NONE, number, job->error, job->on);
   if (job->is_reading) {
     wrongs = read_twice(job, folder);
@@ -213,29 +214,35 @@ static const char *place(const struct job *job, long number, char path[256]) {
   return path;
 }
 
-/* Returns the allocations left after a job with a failing call and one without, `turns` times. */
-static long left_after(const struct job *job, long number, int turns, int *wrongs, int *reached) {
+/* Returns the allocations left after a job with a failing call and one without. */
+static long left_after(const struct job *job, long number, int *wrongs, int *reached) {
   char path[256];
   long calls = 0;
-  *reached = 1;
-  for (int turn = 0; turn < turns; ++turn) {
-    *wrongs += perform(job, place(job, number, path), number, &calls);
-    *reached &= number <= calls;
-    *wrongs += perform(job, place(job, number, path), 0, &calls);
-  }
+  *wrongs += perform(job, place(job, number, path), number, &calls);
+  *reached = number <= calls;
+  *wrongs += perform(job, place(job, number, path), 0, &calls);
   return fault_allocations();
+}
+
+/* Returns 1 if each further turn leaves more.  Memory that threads cache for the next one varies;
+ * a leak grows. */
+static int leaks(const struct job *job, long number, long once, int *wrongs) {
+  int reached = 0;
+  const long twice = left_after(job, number, wrongs, &reached);
+  if (twice <= once) return 0;
+  for (int turn = 1; turn <= AGAIN; ++turn) {
+    if (left_after(job, number, wrongs, &reached) < twice + turn) return 0;
+  }
+  return 1;
 }
 
 static int run_child(const struct job *job, long number) {
   int wrongs = 0;
   int reached = 0;
-  alarm(SECONDS);
   const int files = open_files();
-  const long once = left_after(job, number, 1, &wrongs, &reached);
+  const long once = left_after(job, number, &wrongs, &reached);
   if (!reached) return wrongs > 0 ? FAULTY : NOT_REACHED;
-  const long twice = left_after(job, number, 1, &wrongs, &reached);
-  /* Memory that threads cache for the next thread varies; a leak grows. */
-  if (twice > once && left_after(job, number, AGAIN, &wrongs, &reached) >= twice + AGAIN) {
+  if (leaks(job, number, once, &wrongs)) {
     SAY("  memory leaks\n");
     ++wrongs;
   }
