@@ -24,7 +24,7 @@ final class FailingCalls {
   private static final int EMFILE = 24;
   private static final int ENOSPC = 28;
   private static final int SECONDS = 30;
-  private static final int ROUNDS = 4;
+  private static final int ROUNDS = 12;
   private static final Set<ErrorCode> OF_MEMORY = Set.of(ErrorCode.OUT_OF_MEMORY);
   private static final Set<ErrorCode> OF_CALLS =
       Set.of(ErrorCode.IO, ErrorCode.NO_SPACE, ErrorCode.OUT_OF_MEMORY);

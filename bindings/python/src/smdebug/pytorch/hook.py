@@ -455,9 +455,6 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 self._save_numbered(f"{name}_output_", tensor.detach())
 
     def _save(self, name: str, value: Any) -> None:
-        if not value.is_cpu and self._late.takes(value):
-            self._save_later(name, value)
-            return
         left = self._saver.save(name, value)
         if left is not None:
             self._save_left(name, value, left)

@@ -319,17 +319,21 @@ class StepHook(FrameworkHook):
             model.forget_parameters()
             return
         applied = self._updated_parameters()
+        self._tell_parts(model.named())
         with self._late.batch():
             for name, parameter in model.named():
-                self._tell_part(name, parameter)
                 if not self._is_training or id(parameter) not in applied:
                     self._save(name, parameter)
         model.watch_gradients(self._on_gradient_of, applied)
 
+    def _tell_parts(self, named: List[Tuple[str, Any]]) -> None:
+        """Records once which parts of distributed parameters this process holds."""
+        if self.num_workers > 1:
+            for name, parameter in named:
+                if is_distributed(parameter):
+                    self._tell_part(name, parameter)
+
     def _tell_part(self, name: str, parameter: Any) -> None:
-        """Records once which part of a distributed parameter this process holds."""
-        if self.num_workers == 1 or not is_distributed(parameter):
-            return
         place = self._parts.get(name)
         if place is None:
             modules = (each for model in self._models for each in model.module.modules())
@@ -431,8 +435,8 @@ class StepHook(FrameworkHook):
             self._save_parameters(watched, inverse_scale(optimizer))
 
     def _save_parameters(self, watched: WatchedOptimizer, scale: Any) -> None:
+        self._tell_parts(watched.named)
         for name, parameter in watched.named:
-            self._tell_part(name, parameter)
             self._save(name, parameter)
             gradient = parameter.grad
             if gradient is not None:
