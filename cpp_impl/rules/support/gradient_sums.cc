@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "rules/support/precision.h"
@@ -34,27 +36,62 @@ void Subtract(const std::vector<double> &a, const std::vector<double> &b,
   for (size_t i = 0; i < a.size(); ++i) to[i] = a[i] - b[i];
 }
 
+// Holds the products of an update with itself and with what may explain it, from one pass: at
+// each step all this memory has left the cache.
+struct Products {
+  Products(const std::vector<double> &y, const std::vector<double> &last,
+           const std::vector<double> &gradient) {
+    constexpr size_t kLanes = 4;
+    double sums[6][kLanes] = {};
+    size_t i = 0;
+    const auto add = [&](size_t lane) {
+      const double a = y[i + lane];
+      const double b = last[i + lane];
+      const double c = gradient[i + lane];
+      sums[0][lane] += a * a;
+      sums[1][lane] += b * b;
+      sums[2][lane] += c * c;
+      sums[3][lane] += a * b;
+      sums[4][lane] += a * c;
+      sums[5][lane] += b * c;
+    };
+    for (; i + kLanes <= y.size(); i += kLanes) {
+      for (size_t lane = 0; lane < kLanes; ++lane) add(lane);
+    }
+    for (; i < y.size(); ++i) add(0);
+    const auto total = [](const double(&lanes)[kLanes]) {
+      return std::accumulate(std::begin(lanes), std::end(lanes), 0.0);
+    };
+    yy = total(sums[0]);
+    ll = total(sums[1]);
+    gg = total(sums[2]);
+    yl = total(sums[3]);
+    yg = total(sums[4]);
+    lg = total(sums[5]);
+  }
+
+  double yy;
+  double ll;
+  double gg;
+  double yl;
+  double yg;
+  double lg;
+};
+
 // Returns the distance from `y` to the nearest `momentum` * `last` + factor * `gradient`.
-double DistanceOf(const std::vector<double> &y, const std::vector<double> &last,
-                  const std::vector<double> &gradient, double most_momentum) {
-  const double ll = Product(last, last);
-  const double gg = Product(gradient, gradient);
-  const double lg = Product(last, gradient);
-  const double determinant = ll * gg - lg * lg;
+double DistanceOf(const Products &of, double most_momentum) {
+  const double determinant = of.ll * of.gg - of.lg * of.lg;
   double momentum = 0;
-  if (determinant > 1e-12 * ll * gg) {
-    momentum = (Product(last, y) * gg - Product(gradient, y) * lg) / determinant;
-  } else if (gg == 0 && ll > 0) {
-    momentum = Product(last, y) / ll;
+  if (determinant > 1e-12 * of.ll * of.gg) {
+    momentum = (of.yl * of.gg - of.yg * of.lg) / determinant;
+  } else if (of.gg == 0 && of.ll > 0) {
+    momentum = of.yl / of.ll;
   }
   momentum = std::min(momentum, most_momentum);
-  const double factor = gg > 0 ? (Product(gradient, y) - momentum * lg) / gg : 0;
-  double squares = 0;
-  for (size_t i = 0; i < y.size(); ++i) {
-    const double rest = y[i] - momentum * last[i] - factor * gradient[i];
-    squares += rest * rest;
-  }
-  return std::sqrt(squares);
+  const double factor = of.gg > 0 ? (of.yg - momentum * of.lg) / of.gg : 0;
+  const double squares = of.yy + momentum * (momentum * of.ll - 2 * of.yl) +
+                         factor * (factor * of.gg - 2 * of.yg + 2 * momentum * of.lg);
+  return std::sqrt(std::max(squares, 0.0));  // rounding makes a perfect fit negative
 }
 
 double Part(double distance, double norm) { return norm > 0 ? distance / norm : 1; }
@@ -69,10 +106,11 @@ void Undo(const std::vector<double> &update, const std::vector<double> &squares,
   }
 }
 
-double PartByGradient(const std::vector<double> &update, const std::vector<double> &last,
+// Returns the part of `y` that `last` and `gradient` do not explain.
+double PartByGradient(const std::vector<double> &y, const std::vector<double> &last,
                       const std::vector<double> &gradient) {
-  return Part(DistanceOf(update, last, gradient, kMostMomentum),
-              std::sqrt(Product(update, update)));
+  const Products of(y, last, gradient);
+  return Part(DistanceOf(of, kMostMomentum), std::sqrt(of.yy));
 }
 
 }  // namespace
@@ -90,15 +128,15 @@ void GradientSums::Updates::NoteChange() {
 GradientSums::Updates::Unexplained GradientSums::Updates::UnexplainedBySum(
     const std::vector<double> &gradient) const {
   if (last_change.empty()) return {};
-  const double rest = DistanceOf(change, last_change, gradient, kMostMomentum);
-  return {Part(rest, std::sqrt(Product(now, now))), Part(rest, std::sqrt(Product(change, change)))};
+  const Products of(change, last_change, gradient);
+  const double rest = DistanceOf(of, kMostMomentum);
+  return {Part(rest, std::sqrt(Product(now, now))), Part(rest, std::sqrt(of.yy))};
 }
 
 double GradientSums::Updates::UnexplainedByLast() const {
   if (last_change.empty()) return 1;
   const std::vector<double> nothing(change.size());
-  return Part(DistanceOf(change, last_change, nothing, kMostMomentum),
-              std::sqrt(Product(change, change)));
+  return PartByGradient(change, last_change, nothing);
 }
 
 void GradientSums::Squares::Add(const std::vector<double> &divided) {
