@@ -12,11 +12,11 @@ makes; SMDEBUG_PYTORCH_ORIGINAL_PYTHON names the interpreter of the original.
 "small", the default, compares the libraries on a network of a million parameters.  "gpt" trains a
 GPT of ten million parameters (gpt.py), "compiled" the same under torch.compile, compared with the
 compiled model without a hook; "memory" compares the largest memory of trainings of it.  These are
-measured one after the other.  The goal of "gpt" is for the processor time that the training thread
-spends inside the hook, which other work on the machine disturbs least, and that of "compiled" for
-what a step takes more than one without a hook.  The excess of the same model before the hook was
-registered is subtracted: the addresses of its tensors cause it.  Their tables give 95 % intervals
-of it, of resampled steps.
+measured one after the other.  The goals of "gpt" and "compiled" are for the processor time that the
+training thread spends inside the hook, which other work on the machine disturbs least.  From what a
+step takes more than one without a hook, the excess of the same model before the hook was registered
+is subtracted: the addresses of its tensors cause it.  Their tables give 95 % intervals of it, of
+resampled steps.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Share(NamedTuple):
 class Seconds(NamedTuple):
     """The times of a step: wall time, processor time of the training thread and of all threads.
 
-    `inside` is the thread's time inside the hook, which only the GPT without a compiler measures.
+    `inside` is the thread's time inside the hook, which only the GPT measures.
     """
 
     clock: float
@@ -224,12 +224,10 @@ def measure_gpt(folder: Path, model: str) -> Dict[str, Seconds]:
         share = share_of_parts(before, *parts)
         low, high = interval(before, *parts, share=share_of_parts)
         alone = statistics.median(without.thread for without, _ in after) * 1e3
-        cost = share.thread if model == "compiled" else share.inside
-        inside = "" if model == "compiled" else f"{share.inside:.2%}"
         print(
-            f"| {each.meaning} | {alone:.0f} | {inside} "
+            f"| {each.meaning} | {alone:.0f} | {share.inside:.2%} "
             f"| {share.thread:.1%} ({low:.1%} to {high:.1%}) "
-            f"| <= {each.goal:.0%} | {'yes' if cost <= each.goal else 'NO'} "
+            f"| <= {each.goal:.0%} | {'yes' if share.inside <= each.goal else 'NO'} "
             f"| {share.clock:.1%} | {share.threads:.1%} |",
             flush=True,
         )

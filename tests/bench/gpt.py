@@ -33,13 +33,15 @@ class Stopwatch:
 
         return call
 
-    def time_callbacks(self):
-        """Times all callbacks that are registered with PyTorch from now on."""
-        for owner, names in (
-            (nn.Module, ("register_forward_hook", "register_forward_pre_hook")),
-            (torch.Tensor, ("register_hook",)),
-            (torch.optim.Optimizer, ("register_step_pre_hook", "register_step_post_hook")),
-        ):
+    def time_callbacks(self, of_modules):
+        """Times callbacks that are registered with PyTorch from now on."""
+        owners = {
+            torch.Tensor: ("register_hook",),
+            torch.optim.Optimizer: ("register_step_pre_hook", "register_step_post_hook"),
+        }
+        if of_modules:
+            owners[nn.Module] = ("register_forward_hook", "register_forward_pre_hook")
+        for owner, names in owners.items():
             for name in names:
                 setattr(owner, name, self._timing(getattr(owner, name)))
 
@@ -81,8 +83,8 @@ class GPT(nn.Module):
 class Training:
     """Trains on random tokens; a hook records the loss.
 
-    Each step returns the seconds by each clock, and those inside the hook.  Hooks of compiled
-    models are not timed: torch.compile looks into them.
+    Each step returns the seconds by each clock, and those inside the hook.  Callbacks of compiled
+    modules are not timed: torch.compile looks into them, and they do nothing there.
     """
 
     def __init__(self, is_compiled):
@@ -113,7 +115,6 @@ class Training:
 
     def register(self, hook):
         self.hook = hook
-        if not self._is_compiled:
-            self._watch.time_callbacks()
+        self._watch.time_callbacks(of_modules=not self._is_compiled)
         hook.register_module(self.model)
         hook.register_optimizer(self.optimizer)
