@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
+#include <utility>
 
 #include "text.h"
 #include "trial_arguments.h"
@@ -21,10 +22,9 @@ class SkippedParts {
       parts.sentences_.emplace_back(line);
     }
   }
-  void MoveTo(Problems *problems) {
+  std::vector<std::string> Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const std::string &sentence : sentences_) problems->Add(sentence);
-    sentences_.clear();
+    return std::exchange(sentences_, {});
   }
 
  private:
@@ -39,19 +39,9 @@ bool IsProfile(const std::filesystem::path &folder) {
 }
 
 ProfileReport Read(const std::string &path, const ReportRequest &request, Problems *problems) {
-  SkippedParts skipped;  // outlives `rules`, which logs into it
-  ProfileRules rules(path, request.profile == "aws" ? "aws" : "calibrated");
-  for (const auto &[name, value] : request.options) {
-    if (name.starts_with("s3_")) rules.Set(name, value);
-  }
-  detail::Check(smd_profile_rules_set_log(rules.Get(), SMD_LOG_WARNING, SkippedParts::Add, &skipped,
-                                          nullptr));
-  rules.Evaluate();
-  ProfileReport report{path, rules.Phases(), rules.Findings(), rules.Results(), rules.Charts()};
-  std::stable_sort(
-      report.findings.begin(), report.findings.end(),
-      [](const Finding &left, const Finding &right) { return left.rule < right.rule; });
-  skipped.MoveTo(problems);
+  std::vector<std::string> skipped;
+  ProfileReport report = EvaluateProfile(path, request.profile, request.options, &skipped);
+  for (const std::string &sentence : skipped) problems->Add(sentence);
   return report;
 }
 
@@ -74,6 +64,25 @@ std::string FindProfile(const std::string &trial_path) {
     }
   }
   return "";
+}
+
+ProfileReport EvaluateProfile(const std::string &path, const std::string &profile,
+                              const std::map<std::string, std::string> &options,
+                              std::vector<std::string> *skipped) {
+  SkippedParts parts;  // outlives `rules`, which logs into it
+  ProfileRules rules(path, profile == "aws" ? "aws" : "calibrated");
+  for (const auto &[name, value] : options) {
+    if (name.starts_with("s3_")) rules.Set(name, value);
+  }
+  detail::Check(
+      smd_profile_rules_set_log(rules.Get(), SMD_LOG_WARNING, SkippedParts::Add, &parts, nullptr));
+  rules.Evaluate();
+  ProfileReport report{path, rules.Phases(), rules.Findings(), rules.Results(), rules.Charts()};
+  std::stable_sort(
+      report.findings.begin(), report.findings.end(),
+      [](const Finding &left, const Finding &right) { return left.rule < right.rule; });
+  *skipped = parts.Take();
+  return report;
 }
 
 std::optional<ProfileReport> ReadProfile(const ReportRequest &request, Problems *problems) {

@@ -1,6 +1,7 @@
 // The profile of a trial's job: where the time of its steps goes.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,12 @@ struct ProfileReport {
 // "profiler-output" that holds "system" or "framework".  Returns "" if there is none, and for
 // buckets.
 std::string FindProfile(const std::string &trial_path);
+
+// Evaluates a profile by the rules' defaults in `profile`, with those of `options` that name a
+// server.  Adds what it could not read to `skipped`.  Fails as smdebug::ProfileRules::Evaluate().
+ProfileReport EvaluateProfile(const std::string &path, const std::string &profile,
+                              const std::map<std::string, std::string> &options,
+                              std::vector<std::string> *skipped);
 
 // Evaluates the requested profile, or the one that FindProfile() returns; nothing if there is none.
 // A profile that was not requested and cannot be read is a problem.  Fails as

@@ -11,6 +11,7 @@ ApiFunction FindApi(const std::string &path) {
       {"/api/series", AnswerSeries},
       {"/api/times", AnswerTimes},
       {"/api/configuration", AnswerConfiguration},
+      {"/api/profile", AnswerProfile},
       {"/api/heat", AnswerHeat},
       {"/api/cell", AnswerCell},
       {"/findings.json", AnswerFindings},

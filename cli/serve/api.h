@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "serve/profiles.h"
 #include "serve/request.h"
 #include "serve/runs.h"
 
@@ -11,6 +12,7 @@ namespace smdebug::cli::serve {
 // What the answers are made of.
 struct ApiContext {
   Runs &runs;
+  Profiles &profiles;
   std::function<size_t()> clients;  // the number of clients that watch
 };
 
@@ -33,6 +35,8 @@ Response AnswerSeries(const ApiContext &context, const Request &request);
 Response AnswerTimes(const ApiContext &context, const Request &request);
 // /api/configuration?id=: names and values.
 Response AnswerConfiguration(const ApiContext &context, const Request &request);
+// /api/profile?id=: where the time goes, see Profiles.
+Response AnswerProfile(const ApiContext &context, const Request &request);
 // /api/heat?id=&group=&text=&measure=&worker=&first=&end=&columns=&from=&count=: layers over steps.
 Response AnswerHeat(const ApiContext &context, const Request &request);
 // /api/cell?id=&tensor=&step=&worker=: the histogram and the values of a tensor at a step.

@@ -5,6 +5,7 @@
 #include "diagnosis_text.h"
 #include "elements.h"
 #include "finding_json.h"
+#include "report/profile_report.h"
 #include "serve/api.h"
 #include "text.h"
 
@@ -168,6 +169,7 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   for (const auto &[mode, count] : modes) json.Key(ModeName(mode)).Whole(count);
   json.EndObject().Key("workers").Texts(run->GetTrial().Workers());
   json.Key("tensors").Whole(static_cast<int64_t>(tensors->size()));
+  json.Key("profile").Bool(!report::FindProfile(known->row.path).empty());
   CurvesToJson(*tensors, &json.Key("curves"));
   GroupsToJson(*tensors, &json.Key("groups"));
   ResultsToJson(state, &json);
@@ -226,6 +228,10 @@ Response AnswerTimes(const ApiContext &context, const Request &request) {
   json.EndArray().Key("seconds").BeginArray();
   for (const double time : seconds) json.Number(time);
   return JsonResponse(json.EndArray().EndObject().Take());
+}
+
+Response AnswerProfile(const ApiContext &context, const Request &request) {
+  return JsonResponse(context.profiles.JsonOf(*context.runs.Find(request.Text("id"))));
 }
 
 Response AnswerConfiguration(const ApiContext &context, const Request &request) {

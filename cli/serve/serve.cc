@@ -50,8 +50,8 @@ const std::array<PageFile, 3> kChartFiles = {{
 // Decides what answers a request.
 class Router {
  public:
-  Router(const Access &access, Runs &runs, Hub &hub)
-      : access_(access), hub_(hub), context_{runs, [&hub] { return hub.Clients(); }} {}
+  Router(const Access &access, Runs &runs, Profiles &profiles, Hub &hub)
+      : access_(access), hub_(hub), context_{runs, profiles, [&hub] { return hub.Clients(); }} {}
 
   Reply Answer(const Request &request) const {
     if (std::optional<Response> refusal = access_.Refuse(request))
@@ -193,7 +193,8 @@ class Serve final : public Command {
     }
     const Monitor monitor(runs, alerts);
     Hub hub(runs);
-    const Router router(access, runs, hub);
+    Profiles profiles(profile_);
+    const Router router(access, runs, profiles, hub);
     {
       options.socket = socket.Release();
       const HttpServer server(options,

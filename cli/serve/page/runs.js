@@ -4,6 +4,7 @@ import { get, watch } from './api.js';
 import { drawCharts } from './curves.js';
 import { drawLayerMaps } from './layers.js';
 import { drawFindings } from './findings.js';
+import { drawRunProfile } from './profile.js';
 import { drawConfigurations } from './configurations.js';
 import { ageText } from './list.js';
 
@@ -60,13 +61,17 @@ export function showRuns(place, ids) {
     });
     const curves = section('curves', 'Losses and metrics');
     const layers = section('layers', 'Layers over the steps');
+    const profile = section('profile', 'Where the time goes');
+    const hasProfile = runs.length === 1 && runs[0].profile;
     const configurations = section('configurations', runs.length > 1 ? 'What differs' : 'Configuration');
-    place.append(curves.element, ...(runs.some((run) => run.groups.length) ? [layers.element] : []), configurations.element);
+    place.append(curves.element, ...(runs.some((run) => run.groups.length) ? [layers.element] : []),
+      ...(hasProfile ? [profile.element] : []), configurations.element);
     const charts = await drawCharts(curves.place, runs);
     if (isGone) return charts.destroy();
     parts.push(charts);
     const maps = runs.filter((run) => run.groups.length).map((run) => drawLayerMaps(layers.place, run, runs.length > 1));
     parts.push(...maps, drawConfigurations(configurations.place, runs));
+    if (hasProfile) parts.push(drawRunProfile(profile.place, runs[0]));
 
     const from = runs.map((run) => run.cursor).join(',');
     stop = watch({ runs: ids, series: charts.series(), from }, (event) => {
