@@ -7,6 +7,7 @@
 #include "aws/providers.h"
 #include "aws/sso_service.h"
 #include "aws/sso_token.h"
+#include "base/file_descriptor.h"
 #include "base/json.h"
 #include "base/strings.h"
 
@@ -32,18 +33,15 @@ class RenewalLock {
     const Deadline deadline = Deadline::After(clock, kLockTime);
     while (IsHeldElsewhere() && !deadline.IsOver(clock)) Pause(clock, kLockPause);
   }
-  ~RenewalLock() {
-    if (file_ >= 0) close(file_);
-  }
   RenewalLock(const RenewalLock &) = delete;
   RenewalLock &operator=(const RenewalLock &) = delete;
 
  private:
   bool IsHeldElsewhere() const {
-    return file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return file_.IsOpen() && flock(file_.Number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   }
 
-  const int file_;
+  const FileDescriptor file_;
 };
 
 // Reads the settings of a profile, and of its sso_session.

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/file_descriptor.h"
 #include "base/strings.h"
 
 namespace smdebug {
@@ -13,7 +14,7 @@ namespace {
 
 constexpr size_t kReadSize = 16384;
 
-Result<std::string> ReadAll(int file, const std::string &path, size_t limit) {
+Result<std::string> ReadText(int file, const std::string &path, size_t limit) {
   struct stat facts {};
   if (fstat(file, &facts) != 0) return SystemError("reading", path, errno);
   // /dev/null is a common way to specify "no file".
@@ -41,11 +42,9 @@ Result<std::string> ReadAll(int file, const std::string &path, size_t limit) {
 
 Result<std::string> ReadSmallFile(const std::string &path, size_t limit) {
   // O_NONBLOCK: a pipe instead of a file must not block.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return SystemError("opening", path, errno);
-  auto text = ReadAll(file, path, limit);
-  close(file);
-  return text;
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.IsOpen()) return SystemError("opening", path, errno);
+  return ReadText(file.Number(), path, limit);
 }
 
 }  // namespace smdebug

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
-#include "storage/file_descriptor.h"
 #include "storage/store.h"
 
 namespace smdebug::storage {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace smdebug::storage {
 

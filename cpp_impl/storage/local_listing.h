@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "storage/local_events.h"
 #include "storage/store.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "base/mutex.h"
-#include "storage/file_descriptor.h"
 #include "storage/growing_file.h"
 #include "storage/store.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "storage/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "storage/store.h"
 
 namespace smdebug::storage {

@@ -179,18 +179,19 @@ func holding() (held, error) {
 	return held{len(files), int(C.fault_allocations())}, err
 }
 
-// hasLeft reports whether the process holds more than before, after cleanups have freed what
-// was not closed.
-func hasLeft(before held) (bool, error) {
+// left returns what the process holds more than before, after cleanups have freed what was not
+// closed.
+func left(before held) (more held, err error) {
 	for range 50 {
 		now, err := holding()
-		if err != nil || (now.files <= before.files && now.allocations <= before.allocations) {
-			return false, err
+		more = held{max(now.files-before.files, 0), max(now.allocations-before.allocations, 0)}
+		if err != nil || more == (held{}) {
+			return more, err
 		}
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}
-	return true, nil
+	return more, nil
 }
 
 // performWithoutLeak repeats a job that leaves something: the first job of its kind may create
@@ -198,6 +199,7 @@ func hasLeft(before held) (bool, error) {
 func performWithoutLeak(folder string, k kind, number int) (int, error) {
 	const rounds = 12 // the runtime adds threads on a busy machine, and each holds memory
 	count := 0
+	var more []held
 	for range rounds {
 		before, err := holding()
 		if err != nil {
@@ -209,11 +211,13 @@ func performWithoutLeak(folder string, k kind, number int) (int, error) {
 		if err != nil {
 			return count, err
 		}
-		if left, err := hasLeft(before); err != nil || !left {
+		each, err := left(before)
+		if err != nil || each == (held{}) {
 			return count, err
 		}
+		more = append(more, each)
 	}
-	return count, errors.New("a file or memory is left behind every time")
+	return count, fmt.Errorf("files and allocations are left behind every time: %v", more)
 }
 
 func run(scratch string) error {

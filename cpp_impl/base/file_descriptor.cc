@@ -1,4 +1,4 @@
-#include "storage/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 #include <sys/uio.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "base/strings.h"
 
-namespace smdebug::storage {
+namespace smdebug {
 namespace {
 
 constexpr size_t kMostPieces = 64;
@@ -98,4 +98,4 @@ Status ReadAll(const FileDescriptor &file, uint64_t offset, uint64_t length, Byt
   return Status::Ok();
 }
 
-}  // namespace smdebug::storage
+}  // namespace smdebug

@@ -1,9 +1,9 @@
-#include "storage/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
-namespace smdebug::storage::file_descriptor_test {
+namespace smdebug::file_descriptor_test {
 namespace {
 
 bool IsOpen(int number) { return fcntl(number, F_GETFD) != -1; }
@@ -43,4 +43,4 @@ TEST(FileDescriptor, OneThatWasNeverOpenedIsNothing) {
 }
 
 }  // namespace
-}  // namespace smdebug::storage::file_descriptor_test
+}  // namespace smdebug::file_descriptor_test

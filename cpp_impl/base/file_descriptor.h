@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 
-namespace smdebug::storage {
+namespace smdebug {
 
 // Closes the descriptor when destroyed.
 class FileDescriptor {
@@ -46,4 +46,4 @@ Status WriteAll(const FileDescriptor &file, std::span<const Piece> pieces, const
 Status ReadAll(const FileDescriptor &file, uint64_t offset, uint64_t length, ByteSink &sink,
                const std::string &path);
 
-}  // namespace smdebug::storage
+}  // namespace smdebug
