@@ -1,5 +1,8 @@
 #include "smdebug/profile_rules.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <vector>
@@ -111,19 +114,37 @@ Status FileFailure(const char *path) {
                 StrCat("cannot write ", path, ": ", std::generic_category().message(number)));
 }
 
-Status WriteTimeline(smd_profile_rules *rules, const char *path) {
+bool IsDeviceOrPipe(const char *path) {
+  struct stat facts {};
+  return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+}
+
+Status WriteTimelineTo(smd_profile_rules *rules, const char *path, std::FILE *file) {
   profile_rules::NameTable names;
   SMD_ASSIGN_OR_RETURN(profile_rules::ProfileReader reader,
                        profile_rules::ProfileReader::Open(rules->path, rules->options.store,
                                                           rules->options.logger, &names));
-  const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path, "we"), std::fclose);
-  if (file == nullptr) return FileFailure(path);
   profile_rules::MergedTimeline timeline(&names, [&](std::string_view text) {
-    const bool is_written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+    const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
     return is_written ? Status::Ok() : FileFailure(path);
   });
   SMD_RETURN_IF_ERROR(timeline.WriteAll(&reader));
-  return std::fflush(file.get()) == 0 ? Status::Ok() : FileFailure(path);
+  return std::fflush(file) == 0 ? Status::Ok() : FileFailure(path);
+}
+
+// A failure leaves what was there: the timeline gets its name when it is complete.
+Status WriteTimeline(smd_profile_rules *rules, const char *path) {
+  const bool is_direct = IsDeviceOrPipe(path);
+  const std::string to = is_direct ? path : StrCat(path, ".", getpid(), ".tmp");
+  std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(
+      std::fopen(to.c_str(), is_direct ? "we" : "wxe"), std::fclose);
+  if (file == nullptr) return FileFailure(path);
+  Status status = WriteTimelineTo(rules, path, file.get());
+  if (std::fclose(file.release()) != 0 && status.IsOk()) status = FileFailure(path);
+  if (is_direct) return status;
+  if (status.IsOk() && std::rename(to.c_str(), path) != 0) status = FileFailure(path);
+  if (!status.IsOk()) unlink(to.c_str());
+  return status;
 }
 
 }  // namespace

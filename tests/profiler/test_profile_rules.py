@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 
 import pytest
 from profiles import Timeline, gpu, gpu_memory, noisy, write_samples
@@ -161,3 +163,21 @@ def test_foreign_files_harm_no_rule(tmp_path, text):
     (folder / "9706745600000000_8-algo-1_pythontimeline.json").write_text(text)
     assert "DataLoaderStarves" in found(tmp_path)
     evaluate_profile(tmp_path).charts()
+
+
+def test_a_timeline_that_cannot_be_written_leaves_what_was_there(tmp_path):
+    steps(tmp_path, count=200)
+    trace = tmp_path / "out" / "trace.json"
+    trace.parent.mkdir()
+    trace.write_text("before")
+    code = (
+        "import resource, sys\n"
+        "from smdebug.profiler.analysis.rules import evaluate_profile\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "evaluate_profile(sys.argv[1]).write_timeline(sys.argv[2])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path, trace], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and str(trace) in done.stderr
+    assert trace.read_text() == "before" and [path.name for path in trace.parent.iterdir()] == ["trace.json"]
+    evaluate_profile(tmp_path).write_timeline(trace)
+    assert json.loads(trace.read_text()) and [path.name for path in trace.parent.iterdir()] == ["trace.json"]

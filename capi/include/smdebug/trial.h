@@ -33,7 +33,8 @@ SMD_FALLIBLE smd_trial_load(smd_trial *trial) SMD_NOEXCEPT;
 SMD_FALLIBLE smd_trial_open(const char *path, const smd_trial_options *options,
                             smd_trial **out) SMD_NOEXCEPT;
 
-/* Ends every wait on this trial, present and future, with CANCELLED.
+/* Ends every wait on this trial, present and future, with CANCELLED.  Later calls that look for
+ * new data or read values end with CANCELLED too: open the trial again to go on.
  * Thread: any.   Since: 1.0 */
 SMD_API void smd_trial_cancel(smd_trial *trial) SMD_NOEXCEPT;
 
