@@ -8,6 +8,7 @@
 #include "profile_rules/finding_text.h"
 #include "profile_rules/numbers.h"
 #include "profile_rules/steady_steps.h"
+#include "profile_rules/training_series.h"
 
 namespace smdebug::profile_rules {
 namespace {
@@ -38,21 +39,44 @@ class WorkerRule : public CalibratedRule {
   const size_t patience_;
 };
 
+// Does not report what cannot be helped: short waits, which are about what it costs to pass a batch
+// from another process, and waits of a training that lacks cores while its loader is idle.
 class DataLoaderStarves final : public WorkerRule {
  public:
-  DataLoaderStarves(double share, size_t patience)
-      : WorkerRule("DataLoaderStarves", patience), share_(share) {}
+  DataLoaderStarves(double share, double shortest, size_t patience)
+      : WorkerRule("DataLoaderStarves", patience), share_(share), shortest_(shortest) {}
 
  private:
   void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
     const double share = ShareOf(cycles, Part::kDataWait);
     if (share <= share_) return;
+    const double core_wait = LongestCoreWait(summary).share;
+    const double wait = Mean(PartsOf(cycles, Part::kDataWait)) / 1e3;
+    if (wait * (1 - core_wait) < shortest_) return;
+    if (core_wait > kCoreWait && IsLoaderIdle(summary)) return;
     Add("", summary.Names().NameOf(worker), "data wait", share, share_,
-        StrCat("steps wait for data in ", PercentOf(share), " of their time; the limit is ",
-               PercentOf(share_)));
+        StrCat("steps wait for data in ", PercentOf(share), " of their time, ", Fixed(wait, 1),
+               " ms of each; the limit is ", PercentOf(share_)));
   }
 
+  // The processes of a loader that is too slow fetch all the time: longer than trainings wait.
+  static bool IsLoaderIdle(const Summary &summary) {
+    double fetched = 0;
+    double waited = 0;
+    for (const auto &[worker, steps] : summary.Workers()) {
+      waited += steps.Sum(Part::kDataWait);
+      for (const auto &[phase, time] : steps.Phases()) {
+        if (summary.Names().NameOf(phase) == "DataLoaderWorker") fetched += time.total;
+      }
+    }
+    return fetched > 0 && fetched < waited / 2;
+  }
+
+  // Part of the time; a training that waits less for cores has enough of them.
+  static constexpr double kCoreWait = 0.15;
+
   const double share_;
+  const double shortest_;
 };
 
 class StepTimeSplit final : public WorkerRule {
@@ -123,7 +147,9 @@ class StepTimeDrift final : public WorkerRule {
     const auto late = cycles.last(part);
     const Quantiles before(Lengths(early));
     const Quantiles after(Lengths(late));
-    const double ratio = after.At(0.5) / std::max(1.0, before.At(0.5));
+    // Another program that starts takes cores; that is no drift.
+    const double has_cores = HasCores(summary, late) / HasCores(summary, early);
+    const double ratio = has_cores * after.At(0.5) / std::max(1.0, before.At(0.5));
     // The quarters must not overlap: steps of different lengths are no drift.
     if (ratio <= factor_ || after.At(0.25) <= before.At(0.75)) return;
     const Growth growth = LargestGrowth(early, late);
@@ -134,6 +160,11 @@ class StepTimeDrift final : public WorkerRule {
                    Duration(before.At(0.5)), " to ", Duration(after.At(0.5)), ", most of it in ",
                    PartName(growth.part), " (", PercentOf(share), " of a step is new)"));
     finding.place.step = late.front().step;
+  }
+
+  static double HasCores(const Summary &summary, std::span<const Cycle> cycles) {
+    const double end = cycles.back().start + static_cast<double>(cycles.back().length);
+    return std::max(0.01, 1 - CoreWaitBetween(summary, cycles.front().start, end));
   }
 
   const double factor_;
@@ -147,7 +178,9 @@ class StepOutlier final : public WorkerRule {
  private:
   void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
     const Slow slow = FindSlow(cycles, factor_);
-    if (slow.indices.size() < count_ || slow.excess_share <= share_) return;
+    // Steps of a training that waits for cores are slow at random.
+    const double limit = std::max(share_, LongestCoreWait(summary).share);
+    if (slow.indices.size() < count_ || slow.excess_share <= limit) return;
     auto &finding = Add(
         "", summary.Names().NameOf(worker), PartName(slow.part), slow.excess_share, share_,
         StrCat(slow.indices.size(), " of ", cycles.size(), " steps took longer than ",
@@ -246,8 +279,9 @@ rules::Finding &CalibratedRule::Add(std::string_view check, std::string_view wor
 
 MadeRule MakeDataLoaderStarves(const rules::Parameters &parameters, const NameTable *) {
   SMD_ASSIGN_OR_RETURN(const double share, parameters.Number("share", 0, 1));
+  SMD_ASSIGN_OR_RETURN(const double shortest, parameters.Number("shortest_ms", 0, 1e9));
   SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
-  return MadeRule(std::make_unique<DataLoaderStarves>(share, patience));
+  return MadeRule(std::make_unique<DataLoaderStarves>(share, shortest, patience));
 }
 
 MadeRule MakeStepTimeSplit(const rules::Parameters &parameters, const NameTable *) {

@@ -1,6 +1,7 @@
 // Rules that compare workers, and those over their communication.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace smdebug::profile_rules {
 namespace {
 
 constexpr int64_t kMostPatience = 1'000'000'000;
+// Times of workers that wait for each other in every step differ by less than this factor.
+constexpr double kEqual = 1.1;
 
 using SteadyWorkers = std::map<NameId, std::span<const Cycle>>;
 
@@ -39,6 +42,27 @@ double MedianOwnTime(std::span<const Cycle> cycles) {
   return QuantileOf(times, 0.5);
 }
 
+// Own times of all workers, by medians.  Where gradients are exchanged within backward, as
+// DistributedDataParallel does, the own times of all are equal, since the fast ones wait there:
+// then what a worker's backward takes longer than the shortest one is a wait.
+std::map<NameId, double> OwnTimes(const SteadyWorkers &workers) {
+  std::map<NameId, double> times;
+  double least = std::numeric_limits<double>::max();
+  double most = 0;
+  double backward = std::numeric_limits<double>::max();
+  for (const auto &[worker, cycles] : workers) {
+    const double time = times[worker] = MedianOwnTime(cycles);
+    least = std::min(least, time);
+    most = std::max(most, time);
+    backward = std::min(backward, MedianOf(cycles, Part::kBackward));
+  }
+  if (most > kEqual * least) return times;
+  for (const auto &[worker, cycles] : workers) {
+    times[worker] -= MedianOf(cycles, Part::kBackward) - backward;
+  }
+  return times;
+}
+
 double CommunicationShare(std::span<const Cycle> cycles) {
   return ShareOf(cycles, Part::kCommunication) + ShareOf(cycles, Part::kExposedExchange);
 }
@@ -51,11 +75,10 @@ class Straggler final : public CalibratedRule {
   void Finish(const Summary &summary) override {
     const SteadyWorkers workers = WorkersWithSteps(summary, patience_);
     if (workers.size() < 2) return;
-    std::map<NameId, double> times;
+    const std::map<NameId, double> times = OwnTimes(workers);
     std::vector<double> lengths;
     for (const auto &[worker, cycles] : workers) {
       NoteDatapoints(cycles.size());
-      times[worker] = MedianOwnTime(cycles);
       lengths.push_back(MedianLength(cycles));
     }
     const double length = QuantileOf(lengths, 0.5);

@@ -36,6 +36,8 @@ constexpr std::array kCpuBottleneck = {
     ParameterSpec{"cpu_threshold", "90", "90", "use of a core, in percent, above which it is busy"},
     ParameterSpec{"gpu_threshold", "10", "20", "use of a GPU, in percent, below which it is idle"},
     kPatience,
+    ParameterSpec{"wait_threshold", "", "15",
+                  "percent of the time in which the training may wait for a core"},
 };
 constexpr std::array kIoBottleneck = {
     ParameterSpec{"threshold", "50", "30", "percent of the time"},
@@ -100,10 +102,13 @@ constexpr std::array kStepTimeDrift = {
 };
 constexpr std::array kDataLoaderStarves = {
     ParameterSpec{"share", "", "0.2", "part of the time that waits for data"},
+    ParameterSpec{"shortest_ms", "", "1", "milliseconds of a step's wait that can be helped"},
     kSteps,
 };
 constexpr std::array kHostMemoryLeak = {
     ParameterSpec{"increase", "", "3", "points by which the memory rises"},
+    ParameterSpec{"process_increase", "", "20",
+                  "percent by which the memory of the process rises, 32 MB at least"},
 };
 constexpr std::array kDeviceMemoryLeak = {
     ParameterSpec{"increase", "", "3", "points by which the memory rises"},

@@ -33,11 +33,15 @@ double ShareOf(std::span<const Cycle> cycles, Part part) {
   return length > 0 ? sum / length : 0;
 }
 
-double MedianOf(std::span<const Cycle> cycles, Part part) {
+std::vector<double> PartsOf(std::span<const Cycle> cycles, Part part) {
   std::vector<double> times;
   times.reserve(cycles.size());
   for (const Cycle &cycle : cycles) times.push_back(cycle.Of(part));
-  return QuantileOf(times, 0.5);
+  return times;
+}
+
+double MedianOf(std::span<const Cycle> cycles, Part part) {
+  return QuantileOf(PartsOf(cycles, part), 0.5);
 }
 
 Growth LargestGrowth(std::span<const Cycle> before, std::span<const Cycle> after) {

@@ -16,6 +16,7 @@ std::vector<double> Lengths(std::span<const Cycle> cycles);
 double MedianLength(std::span<const Cycle> cycles);
 // The share of a part in the whole time.
 double ShareOf(std::span<const Cycle> cycles, Part part);
+std::vector<double> PartsOf(std::span<const Cycle> cycles, Part part);
 double MedianOf(std::span<const Cycle> cycles, Part part);
 
 // Of parts of the main thread, the one that differs most between two sets of cycles, by medians.

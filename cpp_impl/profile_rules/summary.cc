@@ -10,8 +10,8 @@ constexpr size_t kMostCycles = size_t{1} << 19;
 constexpr size_t kLeastOfWorker = 512;
 constexpr size_t kMostOfWorker = size_t{1} << 16;
 
-// Patience in rules over machines is counted in buckets of a second.  A process is sampled finer, so
-// that rules find leaks and contention in a few seconds.
+// Patience in rules over machines is counted in buckets of a second.  A process is sampled finer,
+// so that rules find leaks and contention in a few seconds.
 double WidthOf(Metric metric) {
   return metric == Metric::kResident || metric == Metric::kCoreWait ? 0.1 : 1;
 }

@@ -22,4 +22,8 @@ struct CoreWait {
 // Returns the wait of the node where it is longest.
 CoreWait LongestCoreWait(const Summary &summary);
 
+// Returns the mean part of a range of time, in microseconds since 1970, in which processes waited
+// for cores; 0 if it was not sampled.
+double CoreWaitBetween(const Summary &summary, double begin, double end);
+
 }  // namespace smdebug::profile_rules

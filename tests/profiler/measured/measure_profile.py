@@ -5,8 +5,8 @@ afterwards.  Its number chooses a fault or a healthy way in turn.  seeds.json ha
 programs of the machine disturb runs; that is part of life, and each run notes what they used.  Run
 this in the environment of PyTorch that tools/framework_environments.sh makes:
 
-    python tests/profiler/measured/measure.py --set tuning --runs 34 --keep profiles --mistakes
-    python tests/profiler/measured/measure.py --again profiles --mistakes
+    python tests/profiler/measured/measure_profile.py --set tuning --runs 34 --keep profiles --mistakes
+    python tests/profiler/measured/measure_profile.py --again profiles --mistakes
 
 The second command evaluates the rules again over the profiles that the first one kept.
 """
@@ -29,14 +29,14 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "rules")]
+sys.path.append(str(Path(__file__).resolve().parents[2] / "rules"))
 
 import torch
-from drawing import draw
-from figures import print_figures, print_mistakes
-from planted import FAULTS, HEALTHY
+from profiled_draws import draw
+from profile_figures import print_figures, print_mistakes
+from slow_trainings import FAULTS, HEALTHY
 from torch import distributed
-from training import Training
+from profiled_training import Training
 
 from smdebug.profiler.analysis.rules import evaluate_profile
 
@@ -161,17 +161,15 @@ def evaluate(run: Run, folder: Path) -> None:
     ]  # fmt: skip
 
 
-def measure_all(first: int, numbers: Sequence[int], keep: Optional[Path]) -> List[Run]:
+def measure_all(plans: Sequence[Run], keep: Optional[Path]) -> List[Run]:
     runs = []
     room = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = keep or Path(tempfile.mkdtemp(prefix="smdebug-profiled-", dir=room))
     try:
-        for number in numbers:
-            seed = first + number
-            place = folder / str(seed)
+        for run in plans:
+            place = folder / str(run.seed)
             shutil.rmtree(place, ignore_errors=True)
-            run = measure(plan(seed, KINDS[number % len(KINDS)]), place)
-            runs.append(run)
+            runs.append(measure(run, place))
             (place / "run.json").write_text(json.dumps(asdict(run)))
             print(f"\r{len(runs)} {run.kind:30}", end="", file=sys.stderr, flush=True)
             if keep is None:
@@ -197,7 +195,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--set", choices=("tuning", "claim"), default="tuning")
     parser.add_argument("--begin", type=int, default=0, help="the number of the first run")
     parser.add_argument("--runs", type=int, default=len(KINDS))
-    parser.add_argument("--only", help="only this fault or healthy way")
+    parser.add_argument("--only", nargs="+", help="only these faults and healthy ways")
+    parser.add_argument("--severity", type=float, help="of faults, instead of a drawn one")
     parser.add_argument("--keep", type=Path, help="keep profiles in this folder")
     parser.add_argument("--again", type=Path, help="evaluate the profiles of this folder instead")
     parser.add_argument("--mistakes", action="store_true", help="print each mistake")
@@ -211,8 +210,13 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         numbers = range(options.begin, options.begin + options.runs)
         if numbers.stop > seeds["most"]:
             raise SystemExit(f"seeds.json has {seeds['most']} seeds for {options.set}")
-        wanted = [i for i in numbers if options.only in (None, KINDS[i % len(KINDS)])]
-        runs = measure_all(seeds["first"], wanted, options.keep)
+        plans = [plan(seeds["first"] + i, KINDS[i % len(KINDS)]) for i in numbers]
+        if options.only:
+            plans = [each for each in plans if each.kind in options.only]
+        for each in plans:
+            if options.severity is not None and each.severity is not None:
+                each.severity = options.severity
+        runs = measure_all(plans, options.keep)
     print_figures(runs)
     if options.mistakes:
         print_mistakes(runs)

@@ -10,7 +10,7 @@ from typing import Callable, Dict, FrozenSet, List, Tuple
 
 import torch
 from torch import Tensor, distributed, nn
-from training import Training, burn
+from profiled_training import Training, burn
 
 __all__ = ["FAULTS", "HEALTHY", "Fault", "Healthy"]
 
@@ -63,6 +63,12 @@ def added(share: float, usual: float) -> float:
 def pause_or_burn(variant: str) -> Callable[[float], None]:
     """Returns what takes time: a wait, as for a disk or a network, or computation."""
     return time.sleep if "wait" in variant else burn
+
+
+def within_forward(training: Training, spend: Callable[[], None]) -> None:
+    """Calls `spend` in each forward pass, after it has begun."""
+    first = next(training.model.children())
+    first.register_forward_pre_hook(lambda *unused: spend())
 
 
 # ---- faults ------------------------------------------------------------------------------
@@ -150,7 +156,7 @@ def drift(training: Training, severity: float, variant: str) -> None:
 
     training.extra = extra
     if variant == "forward":
-        training.model.register_forward_pre_hook(lambda *unused: spend(training.step))
+        within_forward(training, lambda: spend(training.step))
     elif variant == "data":
         training.drawn.workers = 0
         training.data.before = lambda index: burn(slope * index / training.batch**2)
@@ -175,7 +181,7 @@ def leak(training: Training, severity: float, variant: str) -> None:
 
 
 def contention(training: Training, severity: float, variant: str) -> None:
-    """Other programs burn the cores, from the first step to the last: measure.py starts them."""
+    """Other programs burn the cores, from the first step to the last: measure_profile.py starts them."""
     training.lasts *= 1.3
 
 
@@ -186,7 +192,6 @@ def slow_rank(training: Training, severity: float, variant: str) -> None:
     share = 0.25 + 0.35 * severity
     extra = added(share, training.usual)
     training.extra = extra
-    training.drawn.workers = 0
     if training.rank != slow:
         return
     # Waits, not computation: ranks of a test share the cores, those of a job do not.
@@ -194,7 +199,7 @@ def slow_rank(training: Training, severity: float, variant: str) -> None:
     if place == "data":
         training.data.before = lambda index: time.sleep(extra / training.batch)
     elif place == "forward":
-        training.model.register_forward_pre_hook(lambda *unused: time.sleep(extra))
+        within_forward(training, lambda: time.sleep(extra))
     else:
         training.after_update.append(lambda step: time.sleep(extra))
 
@@ -204,6 +209,7 @@ def slow_rank(training: Training, severity: float, variant: str) -> None:
 
 def joined(training: Training, how: str) -> None:
     """Averages gradients over processes, by DistributedDataParallel or step by step."""
+    training.drawn.workers = 0
     if how == "ddp":
         training.trained = nn.parallel.DistributedDataParallel(training.model)
         return
@@ -220,7 +226,7 @@ def joined(training: Training, how: str) -> None:
 
 
 def perceptron(training: Training, width: int, depth: int) -> None:
-    """Replaces the model by a small one, on one thread and with a loader without workers."""
+    """Replaces the model by a small one, with a loader without workers."""
     size = math.prod(training.drawn.sample_shape())
     layers = [nn.Flatten(), nn.Linear(size, width), nn.ReLU()]
     for _ in range(depth - 1):
@@ -228,7 +234,6 @@ def perceptron(training: Training, width: int, depth: int) -> None:
     training.model = training.trained = nn.Sequential(*layers, nn.Linear(width, 10))
     training.optimizer = training.drawn.make_optimizer(training.model)
     training.drawn.workers = 0
-    torch.set_num_threads(1)
 
 
 def plain(training: Training, chance: random.Random) -> None:
@@ -236,9 +241,15 @@ def plain(training: Training, chance: random.Random) -> None:
 
 
 def tiny(training: Training, chance: random.Random) -> None:
-    """Steps of one to three milliseconds, whose loader takes its part of them."""
+    """Steps of a few milliseconds, whose loader takes its part of them.
+
+    The batch is as large as it should be: twice the samples take 1.4 times as long at least.
+    """
     perceptron(training, width=chance.choice((128, 192, 256)), depth=2)
-    training.batch = chance.choice((32, 64))
+    for training.batch in (32, 64, 128, 256):
+        once, twice = (min(training.times(training.batch * each, 12)) for each in (1, 2))
+        if twice >= 1.4 * once:
+            break
     training.measure()
 
 
@@ -316,7 +327,6 @@ def logs_a_little(training: Training, chance: random.Random) -> None:
 def two_ranks(training: Training, chance: random.Random) -> None:
     """Two processes with equal work."""
     joined(training, chance.choice(("ddp", "step")))
-    training.drawn.workers = 0
 
 
 STARVES = frozenset({"DataLoaderStarves", "Dataloader"})

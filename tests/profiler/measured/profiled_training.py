@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import torch
-from drawing import CLASSES, Drawn
+from profiled_draws import CLASSES, Drawn
 from torch import Tensor, distributed, nn
 
 __all__ = ["Samples", "Training", "burn"]
@@ -65,7 +65,6 @@ class Training:
 
     def __init__(self, drawn: Drawn, folder: Path, rank: int = 0, ranks: int = 1) -> None:
         self.drawn, self.folder, self.rank, self.ranks = drawn, folder, rank, ranks
-        torch.set_num_threads(drawn.threads)
         self.model: nn.Module = drawn.model()
         self.trained = self.model
         self.optimizer = drawn.make_optimizer(self.model)
@@ -86,14 +85,18 @@ class Training:
 
     def measure(self) -> None:
         """Trains for a few steps without a hook, and sets `usual`."""
-        inputs = torch.stack([self.data.inputs[i % 512] for i in range(self.batch)])
-        labels = torch.zeros(self.batch, dtype=torch.long)
+        self.usual = statistics.quantiles(self.times(self.batch, WARM_UP), n=4)[0]
+
+    def times(self, batch: int, count: int) -> List[float]:
+        """Returns the seconds of steps of this batch size, without a hook and a loader."""
+        inputs = torch.stack([self.data.inputs[i % 512] for i in range(batch)])
+        labels = torch.zeros(batch, dtype=torch.long)
         times = []
-        for _ in range(WARM_UP):
+        for _ in range(count):
             began = time.perf_counter()
             self.pass_through(0, inputs, labels)
             times.append(time.perf_counter() - began)
-        self.usual = statistics.median(times)
+        return times
 
     def pass_through(self, step: int, inputs: Tensor, labels: Tensor) -> None:
         self.optimizer.zero_grad()

@@ -22,8 +22,6 @@ class Drawn:
     ----------
     workers : int
         Processes of the data loader; 0: the training loads.
-    threads : int
-        Threads of PyTorch's operations.
     seconds : float
         How long the training lasts, after the warm-up.
     """
@@ -34,14 +32,13 @@ class Drawn:
     depth: int
     batch: int
     workers: int
-    threads: int
     optimizer: str
     seconds: float
     chance: random.Random = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         size = f"{self.family} {self.width}x{self.depth} batch {self.batch} {self.optimizer}"
-        return f"{size} workers {self.workers} threads {self.threads} {self.seconds:.1f} s"
+        return f"{size} workers {self.workers} {self.seconds:.1f} s"
 
     def model(self) -> nn.Module:
         torch.manual_seed(self.seed)
@@ -93,7 +90,7 @@ MODELS: "dict[str, Callable[[int, int], nn.Module]]" = {
 }
 # Widths, depths and batches with which a step takes about 5 to 60 ms on one core.
 SIZES = {
-    "perceptron": ((256, 384, 512), (3, 4, 6), (64, 128, 192)),
+    "perceptron": ((256, 384, 512), (3, 4, 5), (64, 96, 128)),
     "convolution": ((12, 16, 24), (2, 3), (16, 32)),
     "transformer": ((64, 96, 128), (1, 2), (8, 16, 32)),
 }
@@ -107,7 +104,6 @@ def draw(seed: int) -> Drawn:
     return Drawn(
         seed, family, width, depth, batch,
         workers=chance.choice((0, 0, 1, 2)),
-        threads=chance.choice((1, 1, 2)),
         optimizer=chance.choice(("sgd", "adamw")),
         seconds=chance.uniform(2.5, 4.5),
         chance=chance,
