@@ -1,6 +1,7 @@
 // Rules over the steps of workers.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/strings.h"
@@ -53,27 +54,27 @@ class DataLoaderStarves final : public WorkerRule {
     const double core_wait = LongestCoreWait(summary).share;
     const double wait = Mean(PartsOf(cycles, Part::kDataWait)) / 1e3;
     if (wait * (1 - core_wait) < shortest_) return;
-    if (core_wait > kCoreWait && IsLoaderIdle(summary)) return;
+    if (core_wait > kLacksCores && IsLoaderIdle(summary)) return;
     Add("", summary.Names().NameOf(worker), "data wait", share, share_,
         StrCat("steps wait for data in ", PercentOf(share), " of their time, ", Fixed(wait, 1),
                " ms of each; the limit is ", PercentOf(share_)));
   }
 
-  // The processes of a loader that is too slow fetch all the time: longer than trainings wait.
+  // The processes of a loader that is too slow fetch all the time.
   static bool IsLoaderIdle(const Summary &summary) {
     double fetched = 0;
-    double waited = 0;
+    double lived = 0;
     for (const auto &[worker, steps] : summary.Workers()) {
-      waited += steps.Sum(Part::kDataWait);
       for (const auto &[phase, time] : steps.Phases()) {
-        if (summary.Names().NameOf(phase) == "DataLoaderWorker") fetched += time.total;
+        if (summary.Names().NameOf(phase) != "DataLoaderWorker") continue;
+        fetched += time.total;
+        lived += steps.LastSpan() - steps.FirstSpan();
       }
     }
-    return fetched > 0 && fetched < waited / 2;
+    return lived > 0 && fetched < kBusy * lived;
   }
 
-  // Part of the time; a training that waits less for cores has enough of them.
-  static constexpr double kCoreWait = 0.15;
+  static constexpr double kBusy = 0.8;
 
   const double share_;
   const double shortest_;
@@ -147,9 +148,10 @@ class StepTimeDrift final : public WorkerRule {
     const auto late = cycles.last(part);
     const Quantiles before(Lengths(early));
     const Quantiles after(Lengths(late));
-    // Another program that starts takes cores; that is no drift.
-    const double has_cores = HasCores(summary, late) / HasCores(summary, early);
-    const double ratio = has_cores * after.At(0.5) / std::max(1.0, before.At(0.5));
+    // Other programs slow down all parts; that is no drift.
+    const bool lacks_cores = LongestCoreWait(summary).share > kLacksCores;
+    const double ratio = after.At(0.5) / std::max(1.0, before.At(0.5)) /
+                         (lacks_cores ? LeastGrowth(early, late) : 1);
     // The quarters must not overlap: steps of different lengths are no drift.
     if (ratio <= factor_ || after.At(0.25) <= before.At(0.75)) return;
     const Growth growth = LargestGrowth(early, late);
@@ -162,9 +164,16 @@ class StepTimeDrift final : public WorkerRule {
     finding.place.step = late.front().step;
   }
 
-  static double HasCores(const Summary &summary, std::span<const Cycle> cycles) {
-    const double end = cycles.back().start + static_cast<double>(cycles.back().length);
-    return std::max(0.01, 1 - CoreWaitBetween(summary, cycles.front().start, end));
+  // Of the parts that are a seventh of a step or more, the factor by which one grew least.
+  static double LeastGrowth(std::span<const Cycle> early, std::span<const Cycle> late) {
+    const double length = MedianLength(early);
+    double least = std::numeric_limits<double>::max();
+    for (size_t i = 0; i < kExclusiveParts; ++i) {
+      const double before = MedianOf(early, static_cast<Part>(i));
+      if (before * 7 < length || before <= 0) continue;
+      least = std::min(least, MedianOf(late, static_cast<Part>(i)) / before);
+    }
+    return least < std::numeric_limits<double>::max() ? std::max(1.0, least) : 1;
   }
 
   const double factor_;
@@ -179,7 +188,7 @@ class StepOutlier final : public WorkerRule {
   void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
     const Slow slow = FindSlow(cycles, factor_);
     // Steps of a training that waits for cores are slow at random.
-    const double limit = std::max(share_, LongestCoreWait(summary).share);
+    const double limit = share_ + LongestCoreWait(summary).share;
     if (slow.indices.size() < count_ || slow.excess_share <= limit) return;
     auto &finding = Add(
         "", summary.Names().NameOf(worker), PartName(slow.part), slow.excess_share, share_,
@@ -209,10 +218,8 @@ class CheckpointStalls final : public WorkerRule {
                  PercentOf(share_)));
       return;
     }
-    const Slow slow = FindSlow(cycles, factor_);
-    const bool is_host = slow.part == Part::kHost || slow.part == Part::kRest ||
-                         slow.part == Part::kIdle || slow.part == Part::kCheckpoint;
-    if (!slow.is_periodic || !is_host || slow.excess_share <= share_) return;
+    const Slow slow = FindHostStalls(cycles, factor_);
+    if (!slow.is_periodic || slow.excess_share <= share_) return;
     auto &finding = Add("periodic", name, PartName(slow.part), slow.excess_share, share_,
                         StrCat("every ", Fixed(slow.period, 0), " steps one takes more than ",
                                Duration(slow.limit), ", in ", PartName(slow.part),

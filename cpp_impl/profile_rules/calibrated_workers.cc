@@ -11,6 +11,7 @@
 #include "profile_rules/finding_text.h"
 #include "profile_rules/numbers.h"
 #include "profile_rules/steady_steps.h"
+#include "profile_rules/training_series.h"
 
 namespace smdebug::profile_rules {
 namespace {
@@ -141,7 +142,8 @@ class CommunicationOverlap final : public CalibratedRule {
         fastest = worker;
       }
     }
-    if (workers.empty() || least <= share_) return;
+    // If a worker waits for a core, the others wait for that worker.
+    if (workers.empty() || least <= share_ + LongestCoreWait(summary).share) return;
     const std::span<const Cycle> cycles = workers.at(fastest);
     const double all = ShareOf(cycles, Part::kCommunication) + ShareOf(cycles, Part::kExchange);
     const double hidden = all > 0 ? 1 - least / all : 0;

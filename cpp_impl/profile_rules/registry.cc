@@ -28,7 +28,7 @@ constexpr std::array kBatchSize = {
     ParameterSpec{"gpu_memory_threshold_p95", "70", "70", "memory of a GPU, in percent"},
     kPatience,
     ParameterSpec{"window", "500", "", "samples of which quantiles are computed"},
-    ParameterSpec{"shortest_ms", "", "3",
+    ParameterSpec{"shortest_ms", "", "1.5",
                   "without a GPU: milliseconds of a step's forward, backward and optimizer"},
 };
 constexpr std::array kCpuBottleneck = {
@@ -115,7 +115,7 @@ constexpr std::array kDeviceMemoryLeak = {
 };
 constexpr std::array kCheckpointStalls = {
     ParameterSpec{"share", "", "0.05", "part of the time that stalls take"},
-    ParameterSpec{"factor", "", "3", "multiple of the median beyond which a step stalls"},
+    ParameterSpec{"factor", "", "2", "multiple of the median beyond which a step stalls"},
     kSteps,
 };
 
@@ -124,9 +124,12 @@ constexpr std::array kRules = {
         "BatchSize", "A larger batch would use the machine better.",
         "Raise the batch size, and the learning rate with it; or use a smaller machine.",
         kBatchSize, MakeAwsBatchSize, MakeBatchSize},
-    ProfileRuleSpec{"CPUBottleneck", "GPUs are idle while cores are busy.",
+    ProfileRuleSpec{"CPUBottleneck",
+                    "GPUs are idle while cores are busy, or the training "
+                    "waits for cores.",
                     "Move work of the host to more processes, or to the device. Check the data "
-                    "loader's transformations.",
+                    "loader's transformations. Without a GPU: stop other programs, or use fewer "
+                    "processes and threads.",
                     kCpuBottleneck, MakeAwsCpuBottleneck, MakeCpuBottleneck},
     ProfileRuleSpec{"IOBottleneck", "Cores wait for input and output.",
                     "Read larger files in sequence, cache data on local disks, or prefetch it.",

@@ -38,5 +38,8 @@ struct Slow {
   double period = 0;  // in cycles, if periodic
 };
 Slow FindSlow(std::span<const Cycle> cycles, double factor);
+// Those whose time outside of data, computation and communication is longer than usual by
+// `factor` - 1 times the median cycle.  Other programs, which slow down all parts, hide them less.
+Slow FindHostStalls(std::span<const Cycle> cycles, double factor);
 
 }  // namespace smdebug::profile_rules

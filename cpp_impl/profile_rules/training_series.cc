@@ -44,16 +44,4 @@ CoreWait LongestCoreWait(const Summary &summary) {
   return longest;
 }
 
-double CoreWaitBetween(const Summary &summary, double begin, double end) {
-  std::vector<double> waits;
-  for (const auto &[key, series] : summary.Series()) {
-    if (key.metric != Metric::kCoreWait) continue;
-    for (const Bucket &bucket : series.Buckets()) {
-      const double time = bucket.Time() * 1e6;
-      if (time >= begin && time <= end) waits.push_back(bucket.Mean());
-    }
-  }
-  return waits.empty() ? 0 : Mean(waits) / 100;
-}
-
 }  // namespace smdebug::profile_rules

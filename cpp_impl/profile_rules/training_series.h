@@ -22,8 +22,8 @@ struct CoreWait {
 // Returns the wait of the node where it is longest.
 CoreWait LongestCoreWait(const Summary &summary);
 
-// Returns the mean part of a range of time, in microseconds since 1970, in which processes waited
-// for cores; 0 if it was not sampled.
-double CoreWaitBetween(const Summary &summary, double begin, double end);
+// A training that waits for cores longer than this part of its time lacks them: its steps are slow
+// at random, and by as much as other programs are busy.
+inline constexpr double kLacksCores = 0.15;
 
 }  // namespace smdebug::profile_rules

@@ -371,7 +371,7 @@ FAULTS: Dict[str, Fault] = {
         {"forward": ("forward",), "data": ("data wait",), "host": ("rest of the step",)},
         {"data": STARVES, "host": SPLIT},
     ),
-    "memory leak": Fault(leak, ("HostMemoryLeak",), {"steps": ("",), "tenths": ("",)}),
+    "memory leak": Fault(leak, ("HostMemoryLeak",), {"steps": ("process",), "tenths": ("process",)}),
     "contention": Fault(contention, ("CPUBottleneck",), {"all": ("CPU",)}, hogs=(3, 8)),
     "slow rank": Fault(
         slow_rank,
