@@ -93,7 +93,7 @@ class StepTimeSplit final : public WorkerRule {
     if (length <= 0) return;
     const auto share = [&](Part part) { return MedianOf(cycles, part) / length; };
     const double named = share(Part::kHost);
-    const double rest = share(Part::kRest);
+    const double rest = LeastRest(summary) / length;
     const double idle = share(Part::kIdle);
     const double host = named + rest + idle;
     if (host > host_) {
@@ -117,6 +117,17 @@ class StepTimeSplit final : public WorkerRule {
                  " of a step, and waits for the host in the rest; the limit is ",
                  PercentOf(device_)));
     }
+  }
+
+  // Of workers that wait for each other, a fast one may wait in the rest of its step, as
+  // DistributedDataParallel does when it broadcasts buffers.  The slow one is a straggler.
+  double LeastRest(const Summary &summary) const {
+    double least = std::numeric_limits<double>::max();
+    for (const auto &[worker, steps] : summary.Workers()) {
+      const std::span<const Cycle> cycles = Steady(steps);
+      if (cycles.size() >= Patience()) least = std::min(least, MedianOf(cycles, Part::kRest));
+    }
+    return least;
   }
 
   static std::string LargestHostPhase(const Summary &summary, NameId worker) {
@@ -150,8 +161,8 @@ class StepTimeDrift final : public WorkerRule {
     const Quantiles after(Lengths(late));
     // Other programs slow down all parts; that is no drift.
     const bool lacks_cores = LongestCoreWait(summary).share > kLacksCores;
-    const double ratio = after.At(0.5) / std::max(1.0, before.At(0.5)) /
-                         (lacks_cores ? LeastGrowth(early, late) : 1);
+    const double ratio =
+        after.At(0.5) / std::max(1.0, before.At(0.5)) / (lacks_cores ? Slowdown(early, late) : 1);
     // The quarters must not overlap: steps of different lengths are no drift.
     if (ratio <= factor_ || after.At(0.25) <= before.At(0.75)) return;
     const Growth growth = LargestGrowth(early, late);
@@ -164,16 +175,15 @@ class StepTimeDrift final : public WorkerRule {
     finding.place.step = late.front().step;
   }
 
-  // Of the parts that are a seventh of a step or more, the factor by which one grew least.
-  static double LeastGrowth(std::span<const Cycle> early, std::span<const Cycle> late) {
-    const double length = MedianLength(early);
-    double least = std::numeric_limits<double>::max();
-    for (size_t i = 0; i < kExclusiveParts; ++i) {
-      const double before = MedianOf(early, static_cast<Part>(i));
-      if (before * 7 < length || before <= 0) continue;
-      least = std::min(least, MedianOf(late, static_cast<Part>(i)) / before);
-    }
-    return least < std::numeric_limits<double>::max() ? std::max(1.0, least) : 1;
+  // The factor by which the time without the part that grew most became longer.
+  static double Slowdown(std::span<const Cycle> early, std::span<const Cycle> late) {
+    const Part part = LargestGrowth(early, late).part;
+    const auto others = [&](std::span<const Cycle> cycles) {
+      std::vector<double> times;
+      for (const Cycle &cycle : cycles) times.push_back(cycle.length - cycle.Of(part));
+      return QuantileOf(times, 0.5);
+    };
+    return std::max(1.0, others(late) / std::max(1.0, others(early)));
   }
 
   const double factor_;

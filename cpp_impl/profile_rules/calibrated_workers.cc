@@ -43,23 +43,30 @@ double MedianOwnTime(std::span<const Cycle> cycles) {
   return QuantileOf(times, 0.5);
 }
 
-// Own times of all workers, by medians.  Where gradients are exchanged within backward, as
-// DistributedDataParallel does, the own times of all are equal, since the fast ones wait there:
-// then what a worker's backward takes longer than the shortest one is a wait.
+double MostOf(const std::map<NameId, double> &times) {
+  double most = 0;
+  for (const auto &[worker, time] : times) most = std::max(most, time);
+  return most;
+}
+
+double LeastOf(const std::map<NameId, double> &times) {
+  double least = std::numeric_limits<double>::max();
+  for (const auto &[worker, time] : times) least = std::min(least, time);
+  return least;
+}
+
+// Own times of all workers, by medians.  DistributedDataParallel exchanges gradients within
+// backward, and buffers before forward: then the times of all are equal, since the fast ones wait
+// there, and what these parts take longer than the shortest ones is a wait.
 std::map<NameId, double> OwnTimes(const SteadyWorkers &workers) {
   std::map<NameId, double> times;
-  double least = std::numeric_limits<double>::max();
-  double most = 0;
-  double backward = std::numeric_limits<double>::max();
-  for (const auto &[worker, cycles] : workers) {
-    const double time = times[worker] = MedianOwnTime(cycles);
-    least = std::min(least, time);
-    most = std::max(most, time);
-    backward = std::min(backward, MedianOf(cycles, Part::kBackward));
-  }
-  if (most > kEqual * least) return times;
-  for (const auto &[worker, cycles] : workers) {
-    times[worker] -= MedianOf(cycles, Part::kBackward) - backward;
+  for (const auto &[worker, cycles] : workers) times[worker] = MedianOwnTime(cycles);
+  for (const Part part : {Part::kBackward, Part::kRest}) {
+    if (MostOf(times) > kEqual * LeastOf(times)) break;
+    std::map<NameId, double> of_part;
+    for (const auto &[worker, cycles] : workers) of_part[worker] = MedianOf(cycles, part);
+    const double least = LeastOf(of_part);
+    for (auto &[worker, time] : times) time -= of_part[worker] - least;
   }
   return times;
 }

@@ -28,7 +28,7 @@ constexpr std::array kBatchSize = {
     ParameterSpec{"gpu_memory_threshold_p95", "70", "70", "memory of a GPU, in percent"},
     kPatience,
     ParameterSpec{"window", "500", "", "samples of which quantiles are computed"},
-    ParameterSpec{"shortest_ms", "", "1.5",
+    ParameterSpec{"shortest_ms", "", "1.15",
                   "without a GPU: milliseconds of a step's forward, backward and optimizer"},
 };
 constexpr std::array kCpuBottleneck = {

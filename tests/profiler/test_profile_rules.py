@@ -49,7 +49,7 @@ def test_a_healthy_job_has_no_findings(tmp_path):
         ("CheckpointStalls", "checkpoint", {"checkpoint": lambda step: 300.0 if step % 25 == 24 else 0.0}),
         ("CheckpointStalls", "rest of the step", {"rest": lambda step: 300.0 if step % 25 == 24 else 0.0}),
         ("CommunicationOverlap", "communication", {"AllReduce": lambda step: 25.0}),
-        ("BatchSize", "batch", dict.fromkeys(("forward", "backward", "optimizer"), lambda step: 0.4)),
+        ("BatchSize", "batch", dict.fromkeys(("forward", "backward", "optimizer"), lambda step: 0.3)),
     ],
 )
 def test_a_planted_fault_is_named(tmp_path, rule, culprit, planted):
