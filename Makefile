@@ -23,7 +23,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm lint format abi install uninstall wheel deb clean environment original servers
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules measure-profile diagnosis-table measure-llm lint format abi install uninstall wheel deb clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
 all: python
@@ -171,6 +171,12 @@ RUNS ?= 1000
 measure-rules: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/generator.py --set $(SET) --runs $(RUNS)
+
+# Measures the rules over profiles on trainings with planted faults and without, 7 seconds each.
+PROFILED ?= 34
+measure-profile: python
+	@tools/framework_environments.sh $(CACHE) pytorch-newest
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/profiler/measured/measure_profile.py --set $(SET) --runs $(PROFILED)
 
 # Makes the table of the diagnosis again, from RUNS trainings, and prints its errors.  Needed when
 # rules have changed: build/causes.jsonl keeps what they found.

@@ -1,5 +1,7 @@
 #include "profile/system_facts.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -76,6 +78,18 @@ void AddCpus(const SystemCounters &before, const SystemCounters &after,
   metrics->insert(metrics->end(), waits.begin(), waits.end());
 }
 
+void AddProcess(const SystemCounters &before, const SystemCounters &after, double seconds,
+                std::vector<Metric> *metrics) {
+  if (after.resident_bytes) {
+    metrics->push_back(
+        {"process", "ResidentBytes", "", static_cast<double>(*after.resident_bytes)});
+  }
+  if (!before.core_wait || !after.core_wait || seconds <= 0) return;
+  const double wait = static_cast<double>(Grown(*before.core_wait, *after.core_wait)) / 1e9;
+  metrics->push_back(
+      {"process", "CoreWaitPercentage", "", std::clamp(100 * wait / seconds, 0.0, 100.0)});
+}
+
 void AppendFixed(std::string *out, double number, int digits) {
   std::array<char, 64> text;
   const auto written = std::to_chars(text.data(), text.data() + text.size(), number,
@@ -145,6 +159,18 @@ void ParseNetwork(std::string_view dev, SystemCounters *out) {
   });
 }
 
+std::optional<uint64_t> ParseResident(std::string_view statm, uint64_t page_size) {
+  const std::vector<uint64_t> pages = Numbers(statm);
+  if (pages.size() < 2 || page_size == 0 || pages[1] > UINT64_MAX / page_size) return std::nullopt;
+  return pages[1] * page_size;
+}
+
+std::optional<uint64_t> ParseCoreWait(std::string_view schedstat) {
+  const std::vector<uint64_t> times = Numbers(schedstat);
+  if (times.size() < 2) return std::nullopt;
+  return times[1];
+}
+
 SystemCounters ReadSystem(const std::string &proc) {
   SystemCounters counters;
   const auto read = [&](const char *name) {
@@ -155,6 +181,10 @@ SystemCounters ReadSystem(const std::string &proc) {
   counters.memory_percent = ParseMemory(read("/meminfo"));
   ParseDisks(read("/diskstats"), &counters);
   ParseNetwork(read("/net/dev"), &counters);
+  const int64_t page_size = ::sysconf(_SC_PAGESIZE);
+  counters.resident_bytes =
+      ParseResident(read("/self/statm"), static_cast<uint64_t>(std::max<int64_t>(0, page_size)));
+  counters.core_wait = ParseCoreWait(read("/self/schedstat"));
   return counters;
 }
 
@@ -177,6 +207,7 @@ std::vector<Metric> MetricsBetween(const SystemCounters &before, const SystemCou
                      rate(before.network_bytes_received, after.network_bytes_received)});
   metrics.push_back({"network", "TransmitBytesPerSecond", "Algorithm",
                      rate(before.network_bytes_sent, after.network_bytes_sent)});
+  AddProcess(before, after, seconds, &metrics);
   return metrics;
 }
 

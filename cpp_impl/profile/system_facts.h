@@ -34,6 +34,9 @@ struct SystemCounters {
   uint64_t disk_bytes_written = 0;
   uint64_t network_bytes_received = 0;
   uint64_t network_bytes_sent = 0;
+  // Of this process.
+  std::optional<uint64_t> resident_bytes;
+  std::optional<uint64_t> core_wait;  // nanoseconds in which the main thread waited for a core
 };
 
 // Parse the files of /proc.  Lines that they do not understand are skipped.
@@ -41,6 +44,8 @@ std::vector<CpuTimes> ParseCpus(std::string_view stat);
 std::optional<double> ParseMemory(std::string_view meminfo);
 void ParseDisks(std::string_view diskstats, SystemCounters *out);
 void ParseNetwork(std::string_view dev, SystemCounters *out);
+std::optional<uint64_t> ParseResident(std::string_view statm, uint64_t page_size);
+std::optional<uint64_t> ParseCoreWait(std::string_view schedstat);
 
 // Reads the files below `proc`.  What cannot be read stays empty.
 SystemCounters ReadSystem(const std::string &proc);

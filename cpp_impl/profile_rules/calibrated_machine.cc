@@ -9,32 +9,15 @@
 #include "profile_rules/finding_text.h"
 #include "profile_rules/numbers.h"
 #include "profile_rules/steady_steps.h"
+#include "profile_rules/training_series.h"
 #include "profile_rules/trend.h"
 
 namespace smdebug::profile_rules {
 namespace {
 
 constexpr int64_t kMostPatience = 1'000'000'000;
-
-// The buckets of a series from the first step on, or all if there are no steps.
-std::vector<Bucket> BucketsOfTraining(const Summary &summary, const MetricSeries &series) {
-  double first = 0;
-  for (const auto &[worker, steps] : summary.Workers()) {
-    if (steps.FirstStep() > 0) {
-      first = first == 0 ? steps.FirstStep() : std::min(first, steps.FirstStep());
-    }
-  }
-  std::vector<Bucket> buckets = series.Buckets();
-  std::erase_if(buckets, [&](const Bucket &bucket) { return bucket.Time() < first / 1e6; });
-  return buckets;
-}
-
-std::vector<double> Means(const std::vector<Bucket> &buckets) {
-  std::vector<double> means;
-  means.reserve(buckets.size());
-  for (const Bucket &bucket : buckets) means.push_back(bucket.Mean());
-  return means;
-}
+// A jump beyond 100 points never happens: the rule reports leaks only.
+constexpr double kNoJump = 101;
 
 // The series of a metric, by node and device.
 template <class Visit>
@@ -50,7 +33,7 @@ const MetricSeries *Find(const Summary &summary, const SeriesKey &key) {
 }
 
 // Of the seconds in which a GPU is idle, those in which cores are busy, or wait.
-class Bottleneck final : public CalibratedRule {
+class Bottleneck : public CalibratedRule {
  public:
   Bottleneck(std::string_view name, Metric metric, double threshold, double gpu, double limit,
              size_t patience)
@@ -112,7 +95,34 @@ class Bottleneck final : public CalibratedRule {
   const size_t patience_;
 };
 
-class MemoryRise final : public CalibratedRule {
+// Also without a GPU: the training's own thread waits for a core.
+class CpuBottleneck final : public Bottleneck {
+ public:
+  CpuBottleneck(double threshold, double gpu, double limit, double wait, size_t patience)
+      : Bottleneck("CPUBottleneck", Metric::kCpuUse, threshold, gpu, limit, patience),
+        wait_(wait) {}
+
+  void Finish(const Summary &summary) override {
+    Bottleneck::Finish(summary);
+    const CoreWait wait = LongestCoreWait(summary);
+    if (wait.samples == 0) return;
+    NoteDatapoints(wait.samples);
+    if (wait.share * 100 <= wait_) return;
+    Add("contention", summary.Names().NameOf(wait.node), "CPU", wait.share * 100, wait_,
+        StrCat("the training waits for a core in ", PercentOf(wait.share),
+               " of its time, since other programs, or its own processes and threads, are more "
+               "than there are cores; the limit is ",
+               Fixed(wait_, 0), " %"));
+  }
+  std::string_view Missing() const override {
+    return "samples of cores and GPUs, or of a process that waits for cores";
+  }
+
+ private:
+  const double wait_;
+};
+
+class MemoryRise : public CalibratedRule {
  public:
   MemoryRise(std::string_view name, Metric metric, double leak, double jump)
       : CalibratedRule(name), metric_(metric), leak_(leak), jump_(jump) {}
@@ -146,6 +156,38 @@ class MemoryRise final : public CalibratedRule {
   const Metric metric_;
   const double leak_;
   const double jump_;
+};
+
+// The process that samples shows a leak sooner than its machine, whose memory others use too.
+class HostMemoryLeak final : public MemoryRise {
+ public:
+  HostMemoryLeak(double points, double process)
+      : MemoryRise("HostMemoryLeak", Metric::kHostMemory, points, kNoJump), process_(process) {}
+
+  void Finish(const Summary &summary) override {
+    MemoryRise::Finish(summary);
+    ForEach(summary, Metric::kResident, [&](const SeriesKey &key, const MetricSeries &series) {
+      const std::vector<Bucket> buckets = BucketsOfTraining(summary, series);
+      if (buckets.empty()) return;
+      const double usual = buckets[buckets.size() / 10].Mean();
+      const Rise rise =
+          FindRise(buckets, std::max(kLeastRise, usual * process_ / 100), kNoJumpOfProcess);
+      if (rise.windows == 0) return;
+      NoteDatapoints(static_cast<size_t>(series.Count()));
+      if (!rise.is_leak) return;
+      Add("process", summary.Names().NameOf(key.node), "process", 100 * rise.points / rise.begin,
+          process_,
+          StrCat("the memory of the process rises all the time, from ", Fixed(rise.begin / 1e6, 0),
+                 " MB to ", Fixed(rise.end / 1e6, 0), " MB, which is ",
+                 Fixed(rise.per_hour / 1e9, 1), " GB an hour"));
+    });
+  }
+
+ private:
+  static constexpr double kLeastRise = 32e6;  // bytes: allocators keep what was freed
+  static constexpr double kNoJumpOfProcess = 1e30;
+
+  const double process_;
 };
 
 class LoadBalancing final : public CalibratedRule {
@@ -264,11 +306,12 @@ class BatchSize final : public CalibratedRule {
       NoteDatapoints(cycles.size());
       std::vector<double> computes;
       for (const Cycle &cycle : cycles) computes.push_back(cycle.Compute());
-      const double compute = QuantileOf(computes, 0.5) / 1e3;
+      // Fixed costs are in each step; other programs make most steps longer.
+      const double compute = QuantileOf(computes, 0.1) / 1e3;
       if (compute <= 0 || compute >= shortest_) continue;
       Add("step", summary.Names().NameOf(worker), "batch", compute, shortest_,
           StrCat("forward, backward and optimizer take ", Fixed(compute, 2),
-                 " ms of a step: fixed costs prevail below ", Fixed(shortest_, 1), " ms"));
+                 " ms of a fast step: fixed costs prevail below ", Fixed(shortest_, 2), " ms"));
     }
   }
 
@@ -283,26 +326,24 @@ Result<size_t> Count(const rules::Parameters &parameters, std::string_view name)
   return static_cast<size_t>(count);
 }
 
-MadeRule MakeBottleneck(std::string_view name, Metric metric, std::string_view limit_name,
-                        const rules::Parameters &parameters) {
-  SMD_ASSIGN_OR_RETURN(const double threshold, parameters.Number("threshold", 0, 100));
-  SMD_ASSIGN_OR_RETURN(const double gpu, parameters.Number("gpu_threshold", 0, 100));
-  SMD_ASSIGN_OR_RETURN(const double limit, parameters.Number(limit_name, 0, 100));
-  SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
-  return MadeRule(std::make_unique<Bottleneck>(name, metric, threshold, gpu, limit, patience));
-}
-
-// A jump beyond 100 points never happens: the rule reports leaks only.
-constexpr double kNoJump = 101;
-
 }  // namespace
 
 MadeRule MakeCpuBottleneck(const rules::Parameters &parameters, const NameTable *) {
-  return MakeBottleneck("CPUBottleneck", Metric::kCpuUse, "cpu_threshold", parameters);
+  SMD_ASSIGN_OR_RETURN(const double threshold, parameters.Number("threshold", 0, 100));
+  SMD_ASSIGN_OR_RETURN(const double gpu, parameters.Number("gpu_threshold", 0, 100));
+  SMD_ASSIGN_OR_RETURN(const double limit, parameters.Number("cpu_threshold", 0, 100));
+  SMD_ASSIGN_OR_RETURN(const double wait, parameters.Number("wait_threshold", 0, 100));
+  SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
+  return MadeRule(std::make_unique<CpuBottleneck>(threshold, gpu, limit, wait, patience));
 }
 
 MadeRule MakeIoBottleneck(const rules::Parameters &parameters, const NameTable *) {
-  return MakeBottleneck("IOBottleneck", Metric::kIoWait, "io_threshold", parameters);
+  SMD_ASSIGN_OR_RETURN(const double threshold, parameters.Number("threshold", 0, 100));
+  SMD_ASSIGN_OR_RETURN(const double gpu, parameters.Number("gpu_threshold", 0, 100));
+  SMD_ASSIGN_OR_RETURN(const double limit, parameters.Number("io_threshold", 0, 100));
+  SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
+  return MadeRule(std::make_unique<Bottleneck>("IOBottleneck", Metric::kIoWait, threshold, gpu,
+                                               limit, patience));
 }
 
 MadeRule MakeGpuMemoryIncrease(const rules::Parameters &parameters, const NameTable *) {
@@ -313,8 +354,8 @@ MadeRule MakeGpuMemoryIncrease(const rules::Parameters &parameters, const NameTa
 
 MadeRule MakeHostMemoryLeak(const rules::Parameters &parameters, const NameTable *) {
   SMD_ASSIGN_OR_RETURN(const double increase, parameters.Number("increase", 0, 100));
-  return MadeRule(
-      std::make_unique<MemoryRise>("HostMemoryLeak", Metric::kHostMemory, increase, kNoJump));
+  SMD_ASSIGN_OR_RETURN(const double process, parameters.Number("process_increase", 0, 1e6));
+  return MadeRule(std::make_unique<HostMemoryLeak>(increase, process));
 }
 
 MadeRule MakeDeviceMemoryLeak(const rules::Parameters &parameters, const NameTable *) {

@@ -1,6 +1,7 @@
 // Rules over the steps of workers.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/strings.h"
@@ -8,6 +9,7 @@
 #include "profile_rules/finding_text.h"
 #include "profile_rules/numbers.h"
 #include "profile_rules/steady_steps.h"
+#include "profile_rules/training_series.h"
 
 namespace smdebug::profile_rules {
 namespace {
@@ -38,21 +40,44 @@ class WorkerRule : public CalibratedRule {
   const size_t patience_;
 };
 
+// Does not report what cannot be helped: short waits, which are about what it costs to pass a batch
+// from another process, and waits of a training that lacks cores while its loader is idle.
 class DataLoaderStarves final : public WorkerRule {
  public:
-  DataLoaderStarves(double share, size_t patience)
-      : WorkerRule("DataLoaderStarves", patience), share_(share) {}
+  DataLoaderStarves(double share, double shortest, size_t patience)
+      : WorkerRule("DataLoaderStarves", patience), share_(share), shortest_(shortest) {}
 
  private:
   void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
     const double share = ShareOf(cycles, Part::kDataWait);
     if (share <= share_) return;
+    const double core_wait = LongestCoreWait(summary).share;
+    const double wait = Mean(PartsOf(cycles, Part::kDataWait)) / 1e3;
+    if (wait * (1 - core_wait) < shortest_) return;
+    if (core_wait > kLacksCores && IsLoaderIdle(summary)) return;
     Add("", summary.Names().NameOf(worker), "data wait", share, share_,
-        StrCat("steps wait for data in ", PercentOf(share), " of their time; the limit is ",
-               PercentOf(share_)));
+        StrCat("steps wait for data in ", PercentOf(share), " of their time, ", Fixed(wait, 1),
+               " ms of each; the limit is ", PercentOf(share_)));
   }
 
+  // The processes of a loader that is too slow fetch all the time.
+  static bool IsLoaderIdle(const Summary &summary) {
+    double fetched = 0;
+    double lived = 0;
+    for (const auto &[worker, steps] : summary.Workers()) {
+      for (const auto &[phase, time] : steps.Phases()) {
+        if (summary.Names().NameOf(phase) != "DataLoaderWorker") continue;
+        fetched += time.total;
+        lived += steps.LastSpan() - steps.FirstSpan();
+      }
+    }
+    return lived > 0 && fetched < kBusy * lived;
+  }
+
+  static constexpr double kBusy = 0.8;
+
   const double share_;
+  const double shortest_;
 };
 
 class StepTimeSplit final : public WorkerRule {
@@ -68,7 +93,7 @@ class StepTimeSplit final : public WorkerRule {
     if (length <= 0) return;
     const auto share = [&](Part part) { return MedianOf(cycles, part) / length; };
     const double named = share(Part::kHost);
-    const double rest = share(Part::kRest);
+    const double rest = LeastRest(summary) / length;
     const double idle = share(Part::kIdle);
     const double host = named + rest + idle;
     if (host > host_) {
@@ -92,6 +117,17 @@ class StepTimeSplit final : public WorkerRule {
                  " of a step, and waits for the host in the rest; the limit is ",
                  PercentOf(device_)));
     }
+  }
+
+  // Of workers that wait for each other, a fast one may wait in the rest of its step, as
+  // DistributedDataParallel does when it broadcasts buffers.  The slow one is a straggler.
+  double LeastRest(const Summary &summary) const {
+    double least = std::numeric_limits<double>::max();
+    for (const auto &[worker, steps] : summary.Workers()) {
+      const std::span<const Cycle> cycles = Steady(steps);
+      if (cycles.size() >= Patience()) least = std::min(least, MedianOf(cycles, Part::kRest));
+    }
+    return least;
   }
 
   static std::string LargestHostPhase(const Summary &summary, NameId worker) {
@@ -123,7 +159,10 @@ class StepTimeDrift final : public WorkerRule {
     const auto late = cycles.last(part);
     const Quantiles before(Lengths(early));
     const Quantiles after(Lengths(late));
-    const double ratio = after.At(0.5) / std::max(1.0, before.At(0.5));
+    // Other programs slow down all parts; that is no drift.
+    const bool lacks_cores = LongestCoreWait(summary).share > kLacksCores;
+    const double ratio =
+        after.At(0.5) / std::max(1.0, before.At(0.5)) / (lacks_cores ? Slowdown(early, late) : 1);
     // The quarters must not overlap: steps of different lengths are no drift.
     if (ratio <= factor_ || after.At(0.25) <= before.At(0.75)) return;
     const Growth growth = LargestGrowth(early, late);
@@ -134,6 +173,17 @@ class StepTimeDrift final : public WorkerRule {
                    Duration(before.At(0.5)), " to ", Duration(after.At(0.5)), ", most of it in ",
                    PartName(growth.part), " (", PercentOf(share), " of a step is new)"));
     finding.place.step = late.front().step;
+  }
+
+  // The factor by which the time without the part that grew most became longer.
+  static double Slowdown(std::span<const Cycle> early, std::span<const Cycle> late) {
+    const Part part = LargestGrowth(early, late).part;
+    const auto others = [&](std::span<const Cycle> cycles) {
+      std::vector<double> times;
+      for (const Cycle &cycle : cycles) times.push_back(cycle.length - cycle.Of(part));
+      return QuantileOf(times, 0.5);
+    };
+    return std::max(1.0, others(late) / std::max(1.0, others(early)));
   }
 
   const double factor_;
@@ -147,7 +197,9 @@ class StepOutlier final : public WorkerRule {
  private:
   void Evaluate(const Summary &summary, NameId worker, std::span<const Cycle> cycles) override {
     const Slow slow = FindSlow(cycles, factor_);
-    if (slow.indices.size() < count_ || slow.excess_share <= share_) return;
+    // Steps of a training that waits for cores are slow at random.
+    const double limit = share_ + LongestCoreWait(summary).share;
+    if (slow.indices.size() < count_ || slow.excess_share <= limit) return;
     auto &finding = Add(
         "", summary.Names().NameOf(worker), PartName(slow.part), slow.excess_share, share_,
         StrCat(slow.indices.size(), " of ", cycles.size(), " steps took longer than ",
@@ -176,10 +228,8 @@ class CheckpointStalls final : public WorkerRule {
                  PercentOf(share_)));
       return;
     }
-    const Slow slow = FindSlow(cycles, factor_);
-    const bool is_host = slow.part == Part::kHost || slow.part == Part::kRest ||
-                         slow.part == Part::kIdle || slow.part == Part::kCheckpoint;
-    if (!slow.is_periodic || !is_host || slow.excess_share <= share_) return;
+    const Slow slow = FindHostStalls(cycles, factor_);
+    if (!slow.is_periodic || slow.excess_share <= share_) return;
     auto &finding = Add("periodic", name, PartName(slow.part), slow.excess_share, share_,
                         StrCat("every ", Fixed(slow.period, 0), " steps one takes more than ",
                                Duration(slow.limit), ", in ", PartName(slow.part),
@@ -246,8 +296,9 @@ rules::Finding &CalibratedRule::Add(std::string_view check, std::string_view wor
 
 MadeRule MakeDataLoaderStarves(const rules::Parameters &parameters, const NameTable *) {
   SMD_ASSIGN_OR_RETURN(const double share, parameters.Number("share", 0, 1));
+  SMD_ASSIGN_OR_RETURN(const double shortest, parameters.Number("shortest_ms", 0, 1e9));
   SMD_ASSIGN_OR_RETURN(const size_t patience, Count(parameters, "patience"));
-  return MadeRule(std::make_unique<DataLoaderStarves>(share, patience));
+  return MadeRule(std::make_unique<DataLoaderStarves>(share, shortest, patience));
 }
 
 MadeRule MakeStepTimeSplit(const rules::Parameters &parameters, const NameTable *) {

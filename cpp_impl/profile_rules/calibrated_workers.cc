@@ -1,6 +1,7 @@
 // Rules that compare workers, and those over their communication.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -10,11 +11,14 @@
 #include "profile_rules/finding_text.h"
 #include "profile_rules/numbers.h"
 #include "profile_rules/steady_steps.h"
+#include "profile_rules/training_series.h"
 
 namespace smdebug::profile_rules {
 namespace {
 
 constexpr int64_t kMostPatience = 1'000'000'000;
+// Times of workers that wait for each other in every step differ by less than this factor.
+constexpr double kEqual = 1.1;
 
 using SteadyWorkers = std::map<NameId, std::span<const Cycle>>;
 
@@ -39,6 +43,34 @@ double MedianOwnTime(std::span<const Cycle> cycles) {
   return QuantileOf(times, 0.5);
 }
 
+double MostOf(const std::map<NameId, double> &times) {
+  double most = 0;
+  for (const auto &[worker, time] : times) most = std::max(most, time);
+  return most;
+}
+
+double LeastOf(const std::map<NameId, double> &times) {
+  double least = std::numeric_limits<double>::max();
+  for (const auto &[worker, time] : times) least = std::min(least, time);
+  return least;
+}
+
+// Own times of all workers, by medians.  DistributedDataParallel exchanges gradients within
+// backward, and buffers before forward: then the times of all are equal, since the fast ones wait
+// there, and what these parts take longer than the shortest ones is a wait.
+std::map<NameId, double> OwnTimes(const SteadyWorkers &workers) {
+  std::map<NameId, double> times;
+  for (const auto &[worker, cycles] : workers) times[worker] = MedianOwnTime(cycles);
+  for (const Part part : {Part::kBackward, Part::kRest}) {
+    if (MostOf(times) > kEqual * LeastOf(times)) break;
+    std::map<NameId, double> of_part;
+    for (const auto &[worker, cycles] : workers) of_part[worker] = MedianOf(cycles, part);
+    const double least = LeastOf(of_part);
+    for (auto &[worker, time] : times) time -= of_part[worker] - least;
+  }
+  return times;
+}
+
 double CommunicationShare(std::span<const Cycle> cycles) {
   return ShareOf(cycles, Part::kCommunication) + ShareOf(cycles, Part::kExposedExchange);
 }
@@ -51,11 +83,10 @@ class Straggler final : public CalibratedRule {
   void Finish(const Summary &summary) override {
     const SteadyWorkers workers = WorkersWithSteps(summary, patience_);
     if (workers.size() < 2) return;
-    std::map<NameId, double> times;
+    const std::map<NameId, double> times = OwnTimes(workers);
     std::vector<double> lengths;
     for (const auto &[worker, cycles] : workers) {
       NoteDatapoints(cycles.size());
-      times[worker] = MedianOwnTime(cycles);
       lengths.push_back(MedianLength(cycles));
     }
     const double length = QuantileOf(lengths, 0.5);
@@ -118,7 +149,8 @@ class CommunicationOverlap final : public CalibratedRule {
         fastest = worker;
       }
     }
-    if (workers.empty() || least <= share_) return;
+    // If a worker waits for a core, the others wait for that worker.
+    if (workers.empty() || least <= share_ + LongestCoreWait(summary).share) return;
     const std::span<const Cycle> cycles = workers.at(fastest);
     const double all = ShareOf(cycles, Part::kCommunication) + ShareOf(cycles, Part::kExchange);
     const double hidden = all > 0 ? 1 - least / all : 0;

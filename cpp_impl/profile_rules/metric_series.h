@@ -28,6 +28,9 @@ class MetricSeries {
  public:
   static constexpr size_t kMost = 1024;
 
+  // `width`: seconds of a bucket at first.
+  explicit MetricSeries(double width = 1) : width_(width) {}
+
   void Add(double time, double value);
   // Those with samples, in the order of time.
   std::vector<Bucket> Buckets() const;
@@ -38,7 +41,7 @@ class MetricSeries {
 
   std::vector<Bucket> buckets_;
   double begin_ = 0;
-  double width_ = 1;  // seconds
+  double width_;  // seconds
   int64_t count_ = 0;
 };
 

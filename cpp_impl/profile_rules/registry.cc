@@ -28,7 +28,7 @@ constexpr std::array kBatchSize = {
     ParameterSpec{"gpu_memory_threshold_p95", "70", "70", "memory of a GPU, in percent"},
     kPatience,
     ParameterSpec{"window", "500", "", "samples of which quantiles are computed"},
-    ParameterSpec{"shortest_ms", "", "3",
+    ParameterSpec{"shortest_ms", "", "1.15",
                   "without a GPU: milliseconds of a step's forward, backward and optimizer"},
 };
 constexpr std::array kCpuBottleneck = {
@@ -36,6 +36,8 @@ constexpr std::array kCpuBottleneck = {
     ParameterSpec{"cpu_threshold", "90", "90", "use of a core, in percent, above which it is busy"},
     ParameterSpec{"gpu_threshold", "10", "20", "use of a GPU, in percent, below which it is idle"},
     kPatience,
+    ParameterSpec{"wait_threshold", "", "15",
+                  "percent of the time in which the training may wait for a core"},
 };
 constexpr std::array kIoBottleneck = {
     ParameterSpec{"threshold", "50", "30", "percent of the time"},
@@ -100,17 +102,20 @@ constexpr std::array kStepTimeDrift = {
 };
 constexpr std::array kDataLoaderStarves = {
     ParameterSpec{"share", "", "0.2", "part of the time that waits for data"},
+    ParameterSpec{"shortest_ms", "", "1", "milliseconds of a step's wait that can be helped"},
     kSteps,
 };
 constexpr std::array kHostMemoryLeak = {
     ParameterSpec{"increase", "", "3", "points by which the memory rises"},
+    ParameterSpec{"process_increase", "", "20",
+                  "percent by which the memory of the process rises, 32 MB at least"},
 };
 constexpr std::array kDeviceMemoryLeak = {
     ParameterSpec{"increase", "", "3", "points by which the memory rises"},
 };
 constexpr std::array kCheckpointStalls = {
     ParameterSpec{"share", "", "0.05", "part of the time that stalls take"},
-    ParameterSpec{"factor", "", "3", "multiple of the median beyond which a step stalls"},
+    ParameterSpec{"factor", "", "2", "multiple of the median beyond which a step stalls"},
     kSteps,
 };
 
@@ -119,9 +124,12 @@ constexpr std::array kRules = {
         "BatchSize", "A larger batch would use the machine better.",
         "Raise the batch size, and the learning rate with it; or use a smaller machine.",
         kBatchSize, MakeAwsBatchSize, MakeBatchSize},
-    ProfileRuleSpec{"CPUBottleneck", "GPUs are idle while cores are busy.",
+    ProfileRuleSpec{"CPUBottleneck",
+                    "GPUs are idle while cores are busy, or the training "
+                    "waits for cores.",
                     "Move work of the host to more processes, or to the device. Check the data "
-                    "loader's transformations.",
+                    "loader's transformations. Without a GPU: stop other programs, or use fewer "
+                    "processes and threads.",
                     kCpuBottleneck, MakeAwsCpuBottleneck, MakeCpuBottleneck},
     ProfileRuleSpec{"IOBottleneck", "Cores wait for input and output.",
                     "Read larger files in sequence, cache data on local disks, or prefetch it.",

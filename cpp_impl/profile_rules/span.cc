@@ -71,7 +71,9 @@ std::string_view MetricName(Metric metric) {
                                                                  "GPUMemoryUtilization",
                                                                  "MemoryUsedPercent",
                                                                  "Network",
-                                                                 "Disk"};
+                                                                 "Disk",
+                                                                 "ResidentBytes",
+                                                                 "CoreWaitPercentage"};
   return kNames[static_cast<size_t>(metric)];
 }
 
@@ -81,6 +83,8 @@ Metric MetricOf(std::string_view type, std::string_view name, std::string_view d
   if (dimension == "GPUUtilization") return Metric::kGpuUse;
   if (dimension == "GPUMemoryUtilization") return Metric::kGpuMemory;
   if (name == "MemoryUsedPercent") return Metric::kHostMemory;
+  if (name == "ResidentBytes") return Metric::kResident;
+  if (name == "CoreWaitPercentage") return Metric::kCoreWait;
   if (dimension == "Algorithm") return Metric::kNetwork;
   return type == "i/o" ? Metric::kDiskTraffic : Metric::kOther;
 }

@@ -18,8 +18,10 @@ enum class Metric : uint8_t {
   kHostMemory,   // percent
   kNetwork,      // bytes each second, of the job
   kDiskTraffic,  // operations or bytes each second
+  kResident,     // bytes of the process that samples
+  kCoreWait,     // percent of the time in which its main thread waits for a core
 };
-inline constexpr size_t kMetricCount = 8;
+inline constexpr size_t kMetricCount = 10;
 
 // Returns, for example, "CPUUtilization".
 std::string_view MetricName(Metric metric);

@@ -33,11 +33,15 @@ double ShareOf(std::span<const Cycle> cycles, Part part) {
   return length > 0 ? sum / length : 0;
 }
 
-double MedianOf(std::span<const Cycle> cycles, Part part) {
+std::vector<double> PartsOf(std::span<const Cycle> cycles, Part part) {
   std::vector<double> times;
   times.reserve(cycles.size());
   for (const Cycle &cycle : cycles) times.push_back(cycle.Of(part));
-  return QuantileOf(times, 0.5);
+  return times;
+}
+
+double MedianOf(std::span<const Cycle> cycles, Part part) {
+  return QuantileOf(PartsOf(cycles, part), 0.5);
 }
 
 Growth LargestGrowth(std::span<const Cycle> before, std::span<const Cycle> after) {
@@ -68,22 +72,34 @@ void FindPeriod(Slow *slow) {
       median >= 4 && static_cast<double>(close) >= 0.7 * static_cast<double>(gaps.size());
 }
 
-}  // namespace
+using PartSet = std::array<bool, kExclusiveParts>;
 
-Slow FindSlow(std::span<const Cycle> cycles, double factor) {
+double TimeIn(const Cycle &cycle, const PartSet &parts) {
+  double sum = 0;
+  for (size_t i = 0; i < kExclusiveParts; ++i) sum += parts[i] ? cycle.parts[i] : 0;
+  return sum;
+}
+
+// Finds the cycles in which some parts are longer than usual by `factor` - 1 median cycles.
+Slow FindLong(std::span<const Cycle> cycles, double factor, const PartSet &looks_at) {
   Slow slow;
   const double median = MedianLength(cycles);
   slow.limit = median * factor;
   std::array<double, kExclusiveParts> medians{};
   for (size_t i = 0; i < kExclusiveParts; ++i) medians[i] = MedianOf(cycles, static_cast<Part>(i));
+  std::vector<double> times;
+  for (const Cycle &cycle : cycles) times.push_back(TimeIn(cycle, looks_at));
+  const double usual = QuantileOf(times, 0.5);
   std::array<double, kExclusiveParts> excess{};
   double length = 0;
   for (size_t i = 0; i < cycles.size(); ++i) {
     length += cycles[i].length;
-    if (cycles[i].length <= slow.limit) continue;
+    if (times[i] - usual <= slow.limit - median) continue;
     slow.indices.push_back(i);
-    slow.excess += cycles[i].length - median;
-    for (size_t k = 0; k < kExclusiveParts; ++k) excess[k] += cycles[i].parts[k] - medians[k];
+    slow.excess += times[i] - usual;
+    for (size_t k = 0; k < kExclusiveParts; ++k) {
+      if (looks_at[k]) excess[k] += cycles[i].parts[k] - medians[k];
+    }
   }
   if (slow.indices.empty()) return slow;
   const auto largest = std::max_element(excess.begin(), excess.end());
@@ -92,6 +108,22 @@ Slow FindSlow(std::span<const Cycle> cycles, double factor) {
   slow.excess_share = length > 0 ? slow.excess / length : 0;
   FindPeriod(&slow);
   return slow;
+}
+
+}  // namespace
+
+Slow FindSlow(std::span<const Cycle> cycles, double factor) {
+  PartSet all{};
+  all.fill(true);
+  return FindLong(cycles, factor, all);
+}
+
+Slow FindHostStalls(std::span<const Cycle> cycles, double factor) {
+  PartSet host{};
+  for (const Part part : {Part::kHost, Part::kRest, Part::kIdle, Part::kCheckpoint}) {
+    host[static_cast<size_t>(part)] = true;
+  }
+  return FindLong(cycles, factor, host);
 }
 
 }  // namespace smdebug::profile_rules

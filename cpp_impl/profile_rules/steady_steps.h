@@ -16,6 +16,7 @@ std::vector<double> Lengths(std::span<const Cycle> cycles);
 double MedianLength(std::span<const Cycle> cycles);
 // The share of a part in the whole time.
 double ShareOf(std::span<const Cycle> cycles, Part part);
+std::vector<double> PartsOf(std::span<const Cycle> cycles, Part part);
 double MedianOf(std::span<const Cycle> cycles, Part part);
 
 // Of parts of the main thread, the one that differs most between two sets of cycles, by medians.
@@ -37,5 +38,8 @@ struct Slow {
   double period = 0;  // in cycles, if periodic
 };
 Slow FindSlow(std::span<const Cycle> cycles, double factor);
+// Those whose time outside of data, computation and communication is longer than usual by
+// `factor` - 1 times the median cycle.  Other programs, which slow down all parts, hide them less.
+Slow FindHostStalls(std::span<const Cycle> cycles, double factor);
 
 }  // namespace smdebug::profile_rules

@@ -106,6 +106,7 @@ void WorkerSteps::CloseUntil(size_t end, size_t most) {
   size_t from = 0;
   for (size_t i = 0; i < end; ++i) {
     if (first_span_ == 0) first_span_ = all[i].start;
+    last_span_ = std::max(last_span_, all[i].End());
     if (all[i].category != Category::kStep) continue;
     // A step inside a step belongs to it.
     if (step != SIZE_MAX && all[i].start < all[step].End() - all[step].duration / 2) continue;

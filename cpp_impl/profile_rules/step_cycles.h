@@ -71,8 +71,10 @@ class WorkerSteps {
   double Sum(Part part) const { return sums_[static_cast<size_t>(part)]; }
   double ShareOf(Part part) const { return length_ > 0 ? Sum(part) / length_ : 0; }
   const std::map<NameId, PhaseTime> &Phases() const { return phases_; }
-  // When the first span began, and when the first step did, in microseconds; 0: never.
+  // When the first span began, the last one ended, and the first step began, in microseconds; 0:
+  // never.
   double FirstSpan() const { return first_span_; }
+  double LastSpan() const { return last_span_; }
   double FirstStep() const { return first_step_; }
 
  private:
@@ -90,6 +92,7 @@ class WorkerSteps {
   std::array<double, kPartCount> sums_{};
   std::map<NameId, PhaseTime> phases_;
   double first_span_ = 0;
+  double last_span_ = 0;
   double first_step_ = 0;
   double last_start_ = 0;  // when the last step began
 };

@@ -10,6 +10,12 @@ constexpr size_t kMostCycles = size_t{1} << 19;
 constexpr size_t kLeastOfWorker = 512;
 constexpr size_t kMostOfWorker = size_t{1} << 16;
 
+// Patience in rules over machines is counted in buckets of a second.  A process is sampled finer,
+// so that rules find leaks and contention in a few seconds.
+double WidthOf(Metric metric) {
+  return metric == Metric::kResident || metric == Metric::kCoreWait ? 0.1 : 1;
+}
+
 }  // namespace
 
 void Summary::Note(double seconds) {
@@ -26,7 +32,8 @@ void Summary::Add(const Events &events) {
       cores_[sample.node].insert(sample.name);
       key.name = 0;
     }
-    if (sample.metric != Metric::kOther) series_[key].Add(sample.time, sample.value);
+    if (sample.metric == Metric::kOther) continue;
+    series_.try_emplace(key, WidthOf(sample.metric)).first->second.Add(sample.time, sample.value);
   }
   for (const Span &span : events.spans) {
     Note(span.start / 1e6);

@@ -12,6 +12,8 @@ from smdebug.profiler.analysis.rules import evaluate_profile, profile_rules
 
 pytestmark = pytest.mark.timeout(60)
 
+LONG = {"wait": 1.0, "forward": 10.0, "backward": 20.0, "optimizer": 3.0}  # milliseconds of a step
+
 
 def found(folder, **options):
     return {finding.rule: finding for finding in evaluate_profile(folder, **options).findings}
@@ -22,8 +24,7 @@ def steps(folder, count=200, node="1-algo-1", seed=0, **planted):
     chance = random.Random(seed)
     timeline = Timeline(folder, node)
     for number in range(count):
-        parts = {"wait": 1.0, "forward": 10.0, "backward": 20.0, "optimizer": 3.0}
-        parts = {name: value * chance.gauss(1, 0.03) for name, value in parts.items()}
+        parts = {name: value * chance.gauss(1, 0.03) for name, value in LONG.items()}
         timeline.step(number, **{**parts, **{name: value(number) for name, value in planted.items()}})
     timeline.write()
 
@@ -50,7 +51,7 @@ def test_a_healthy_job_has_no_findings(tmp_path):
         ("CheckpointStalls", "checkpoint", {"checkpoint": lambda step: 300.0 if step % 25 == 24 else 0.0}),
         ("CheckpointStalls", "rest of the step", {"rest": lambda step: 300.0 if step % 25 == 24 else 0.0}),
         ("CommunicationOverlap", "communication", {"AllReduce": lambda step: 25.0}),
-        ("BatchSize", "batch", dict.fromkeys(("forward", "backward", "optimizer"), lambda step: 0.4)),
+        ("BatchSize", "batch", dict.fromkeys(("forward", "backward", "optimizer"), lambda step: 0.3)),
     ],
 )
 def test_a_planted_fault_is_named(tmp_path, rule, culprit, planted):
@@ -74,6 +75,60 @@ def test_the_slow_one_of_workers_is_named(tmp_path):
     findings = found(tmp_path)
     assert list(findings) == ["Straggler"]
     assert (findings["Straggler"].worker, findings["Straggler"].tensor) == ("algo-1-2", "backward")
+
+
+def test_the_slow_one_of_workers_that_wait_in_backward_is_named(tmp_path):
+    for rank in range(4):
+        slow = rank == 2
+        steps(
+            tmp_path,
+            node=f"{rank}-algo-1",
+            seed=rank,
+            forward=lambda step, slow=slow: 22.0 if slow else 10.0,
+            backward=lambda step, slow=slow: 20.0 if slow else 32.0,
+        )
+    findings = found(tmp_path)
+    assert list(findings) == ["Straggler"]
+    assert (findings["Straggler"].worker, findings["Straggler"].tensor) == ("algo-1-2", "forward")
+
+
+def test_short_waits_for_data_cannot_be_helped(tmp_path):
+    tiny = {"forward": 0.5, "backward": 1.1, "optimizer": 0.5}
+    steps(tmp_path, wait=lambda step: 0.7, **{name: lambda step, value=value: value for name, value in tiny.items()})
+    assert "DataLoaderStarves" not in found(tmp_path)
+    assert "DataLoaderStarves" in found(tmp_path, parameters={"DataLoaderStarves_shortest_ms": 0.5})
+
+
+def core_waits(folder, share, seconds=10):
+    write_samples(folder, {("process", "CoreWaitPercentage", ""): noisy(share, 3)}, seconds, interval=0.1)
+
+
+def test_a_training_without_cores_is_named(tmp_path):
+    steps(tmp_path)
+    core_waits(tmp_path, lambda part: 45)
+    finding = found(tmp_path)["CPUBottleneck"]
+    assert (finding.check, finding.tensor) == ("contention", "CPU")
+    assert finding.value == pytest.approx(45, abs=2)
+    assert found(tmp_path, parameters={"CPUBottleneck_wait_threshold": 60}) == {}
+
+
+@pytest.mark.parametrize("fetch", [20.0, 47.0])
+def test_a_loader_without_cores_is_not_blamed_if_it_is_idle(tmp_path, fetch):
+    steps(tmp_path, wait=lambda step: 15.0)
+    loader = Timeline(tmp_path, "7-algo-1")
+    for number in range(200):
+        loader.add("DataLoaderWorker", 48.0 * number, fetch)
+    loader.write()
+    core_waits(tmp_path, lambda part: 45)
+    assert ("DataLoaderStarves" in found(tmp_path)) == (fetch > 40)
+
+
+def test_steps_are_long_while_others_use_the_cores(tmp_path):
+    parts = {name: lambda step, value=value: value * (3 if step >= 100 else 1) for name, value in LONG.items()}
+    steps(tmp_path, **parts)
+    assert "StepTimeDrift" in found(tmp_path)
+    core_waits(tmp_path, lambda part: 0 if part < 0.25 else 66, seconds=14)
+    assert list(found(tmp_path)) == ["CPUBottleneck"]
 
 
 @pytest.mark.parametrize("end", [95, 45])
@@ -100,6 +155,17 @@ def test_a_leak_on_the_host(tmp_path):
     memory = {("memory", "MemoryUsedPercent", ""): noisy(lambda part: 30 + 20 * part, 0.3)}
     write_samples(tmp_path, memory, 600)
     assert found(tmp_path)["HostMemoryLeak"].check == "leak"
+
+
+def test_a_leak_of_the_process(tmp_path):
+    name = ("process", "ResidentBytes", "")
+    write_samples(tmp_path / "leak", {name: lambda part: (400 + 200 * part) * 1e6}, 4, interval=0.1)
+    finding = found(tmp_path / "leak")["HostMemoryLeak"]
+    assert (finding.check, finding.tensor) == ("process", "process")
+    assert finding.value == pytest.approx(40, abs=10)
+    write_samples(tmp_path / "cache", {name: lambda part: (400 + 600 * min(part, 0.3)) * 1e6}, 4, interval=0.1)
+    write_samples(tmp_path / "little", {name: lambda part: (400 + 20 * part) * 1e6}, 4, interval=0.1)
+    assert found(tmp_path / "cache") == found(tmp_path / "little") == {}
 
 
 @pytest.mark.parametrize("profile", ["calibrated", "aws"])

@@ -5,6 +5,7 @@ const MOST_LINES = 16;
 const METRICS = {
   CPUUtilization: 'Use of cores', 'I/OWaitPercentage': 'Cores that wait for input and output', GPUUtilization: 'Use of GPUs',
   GPUMemoryUtilization: 'Use of the memory of GPUs', MemoryUsedPercent: 'Use of memory', Network: 'Network', Disk: 'Disk',
+  ResidentBytes: 'Memory of the process', CoreWaitPercentage: 'Waits of the process for a core',
 };
 // Parts of a step and categories of events have the same names; others, such as whole steps, have the last colour.
 function colourOf(profile, span) {
@@ -74,7 +75,7 @@ function drawMetrics(card, profile, ofSteps) {
       label: `${each.node} ${each.name}`, colour: i, dash: null, x: each.time.map((time) => time - begin), y: each.mean.map(toNumber),
     }));
     drawLineChart(card, { lines: lines.slice(0, MOST_LINES), hidden: Math.max(lines.length - MOST_LINES, 0) },
-      { ...options, title: METRICS[metric] || metric, yTitle: ['Network', 'Disk'].includes(metric) ? '' : '%' });
+      { ...options, title: METRICS[metric] || metric, yTitle: ['Network', 'Disk', 'ResidentBytes'].includes(metric) ? '' : '%' });
   }
 }
 

@@ -66,6 +66,22 @@ TEST(SystemFactsTest, MemoryMayBeUnknown) {
   EXPECT_FALSE(ParseMemory("MemTotal: many kB\nMemAvailable: 5 kB\n"));
 }
 
+TEST(SystemFactsTest, TheProcessHasMemoryAndWaitsForCores) {
+  SystemCounters before;
+  before.core_wait = ParseCoreWait("893826 2000000000 2\n");
+  SystemCounters after;
+  after.core_wait = ParseCoreWait("993826 2100000000 9\n");
+  after.resident_bytes = ParseResident("9000 250 99 1 0 5 0\n", 4096);
+  const std::vector<Metric> metrics = MetricsBetween(before, after, 0.5);
+  EXPECT_DOUBLE_EQ(ValueOf(metrics, "CoreWaitPercentage"), 20);
+  EXPECT_DOUBLE_EQ(ValueOf(metrics, "ResidentBytes"), 250 * 4096.0);
+  for (const char *text : {"", "7", "x 7", "1 -7"}) {
+    EXPECT_FALSE(ParseCoreWait(text)) << text;
+    EXPECT_FALSE(ParseResident(text, 4096)) << text;
+  }
+  EXPECT_FALSE(ParseResident("1 18446744073709551615", 4096)) << "more than there are numbers for";
+}
+
 TEST(SystemFactsTest, SkipWhatTheyDoNotUnderstand) {
   SystemCounters counters;
   for (const char *text : {"", "\n\n", "cpu", "cpu0", "cpu0 1 2 3", "cpux 1 2 3 4 5", ":",
@@ -96,6 +112,8 @@ TEST(SystemFactsTest, OfThisMachineMakeSense) {
   ASSERT_TRUE(counters.memory_percent);
   EXPECT_GT(*counters.memory_percent, 0);
   EXPECT_LE(*counters.memory_percent, 100);
+  ASSERT_TRUE(counters.resident_bytes);
+  EXPECT_GT(*counters.resident_bytes, 100'000U);
 }
 
 TEST(GpuReaderTest, SaysWhyThereAreNone) {
