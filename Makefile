@@ -22,7 +22,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio build-asan \
+.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm lint format abi install uninstall wheel deb clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
@@ -112,6 +112,19 @@ build-asan build-tsan: build-%:
 
 test-asan test-tsan: test-%: build-%
 	@ctest --test-dir build/$* --output-on-failure --progress -j $(JOBS) -LE lint
+
+# Cross-compiles the library, the program and the C and C++ tests for 64-bit ARM.
+aarch64: export SMDEBUG_SYSROOT := $(CACHE)/sysroot-arm64
+aarch64:
+	@tools/setup.sh aarch64
+	@tools/sysroot.sh arm64 $(SMDEBUG_SYSROOT)
+	@cmake --preset aarch64 > /dev/null
+	@cmake --build build/aarch64 -j $(JOBS)
+
+# Tests that build under QEMU, and compares it with this machine's.
+test-aarch64: export SMDEBUG_SYSROOT := $(CACHE)/sysroot-arm64
+test-aarch64: all environment aarch64
+	@$(PYTEST) tests/portability
 
 # Fuzzes each parser of outside input for SECONDS_EACH with libFuzzer; keeps findings in build/fuzz.
 SECONDS_EACH ?= 60
