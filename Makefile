@@ -1,4 +1,4 @@
-# `make` builds, `make demo` runs the demo, `make test` tests.  Each installs what it needs first.
+# `make` builds, `make demo` runs the demo, `make check` and `make test` test.  Each installs what it needs first.
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
@@ -22,7 +22,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 build-asan \
+.PHONY: all python demo check test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm lint format abi install uninstall wheel deb clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
@@ -51,6 +51,12 @@ servers:
 
 demo: python environment
 	@$(PYTHON) examples/demo/demo.py --out demo_output
+
+# Between edits: builds what changed, and runs the fast tests of the library, Python and the program.
+QUICK := $(addprefix tests/python/test_,hook.py trial.py tensor.py dtypes.py exceptions.py rule_set.py) tests/cli/test_verify.py
+check: all environment
+	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) -LE 'lint|slow'
+	@$(PYTEST) $(QUICK)
 
 test: test-cpp test-python test-go test-java test-docs test-frameworks test-packages
 
