@@ -23,7 +23,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo check test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm lint format abi install uninstall wheel deb clean environment original servers
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm lint format abi install uninstall wheel jar deb clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
 all: python
@@ -234,6 +234,10 @@ uninstall:
 wheel:
 	@tools/setup.sh wheel
 	@tools/wheel.sh dist
+
+jar: python
+	@tools/setup.sh java
+	@tools/jar.sh build dist
 
 deb:
 	@tools/setup.sh
