@@ -22,7 +22,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo check test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 build-asan \
+.PHONY: all python demo check test test-cpp test-go test-java test-python test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm lint format abi install uninstall wheel jar deb clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
@@ -91,6 +91,11 @@ test-docs: all environment servers test-go test-java
 test-packages: all environment servers
 	@tools/setup.sh embed torch wheel
 	@$(PYTEST) tests/embed tests/packages
+
+# The static library, and programs that link it; compiles the library again if ccache lacks it.
+test-static: environment
+	@tools/setup.sh
+	@$(PYTEST) tests/static
 
 framework-environments:
 	@tools/framework_environments.sh $(CACHE) $(FRAMEWORKS)
