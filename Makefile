@@ -1,4 +1,4 @@
-# `make` builds, `make demo` runs the demo, `make test` tests.  Each installs what it needs first.
+# `make` builds, `make demo` runs the demo, `make check` and `make test` test.  Each installs what it needs first.
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
@@ -22,8 +22,8 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules measure-profile diagnosis-table measure-llm lint format abi install uninstall wheel deb clean environment original servers
+.PHONY: all python demo check test test-cpp test-go test-java test-python test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 build-asan \
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
 all: python
@@ -51,6 +51,12 @@ servers:
 
 demo: python environment
 	@$(PYTHON) examples/demo/demo.py --out demo_output
+
+# Between edits: builds what changed, and runs the fast tests of the library, Python and the program.
+QUICK := $(addprefix tests/python/test_,hook.py trial.py tensor.py dtypes.py exceptions.py rule_set.py) tests/cli/test_verify.py
+check: all environment
+	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) -LE 'lint|slow'
+	@$(PYTEST) $(QUICK)
 
 test: test-cpp test-python test-go test-java test-docs test-frameworks test-packages
 
@@ -86,6 +92,11 @@ test-packages: all environment servers
 	@tools/setup.sh embed torch wheel
 	@$(PYTEST) tests/embed tests/packages
 
+# The static library, and programs that link it; compiles the library again if ccache lacks it.
+test-static: environment
+	@tools/setup.sh
+	@$(PYTEST) tests/static
+
 framework-environments:
 	@tools/framework_environments.sh $(CACHE) $(FRAMEWORKS)
 
@@ -112,6 +123,19 @@ build-asan build-tsan: build-%:
 
 test-asan test-tsan: test-%: build-%
 	@ctest --test-dir build/$* --output-on-failure --progress -j $(JOBS) -LE lint
+
+# Cross-compiles the library, the program and the C and C++ tests for 64-bit ARM.
+aarch64: export SMDEBUG_SYSROOT := $(CACHE)/sysroot-arm64
+aarch64:
+	@tools/setup.sh aarch64
+	@tools/sysroot.sh arm64 $(SMDEBUG_SYSROOT)
+	@cmake --preset aarch64 > /dev/null
+	@cmake --build build/aarch64 -j $(JOBS)
+
+# Tests that build under QEMU, and compares it with this machine's.
+test-aarch64: export SMDEBUG_SYSROOT := $(CACHE)/sysroot-arm64
+test-aarch64: all environment aarch64
+	@$(PYTEST) tests/portability
 
 # Fuzzes each parser of outside input for SECONDS_EACH with libFuzzer; keeps findings in build/fuzz.
 SECONDS_EACH ?= 60
@@ -221,6 +245,10 @@ uninstall:
 wheel:
 	@tools/setup.sh wheel
 	@tools/wheel.sh dist
+
+jar: python
+	@tools/setup.sh java
+	@tools/jar.sh build dist
 
 deb:
 	@tools/setup.sh

@@ -4,12 +4,22 @@ include(CMakePackageConfigHelpers)
 # Component `runtime` is for running programs, `development` for building them.
 install(TARGETS smdebug EXPORT smdebugTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/smdebug)
 install(EXPORT smdebugTargets NAMESPACE smdebug:: DESTINATION ${package_folder}
   COMPONENT development)
+set(SMDEBUG_PC_PRIVATE "")
+set(config "")
+if(NOT BUILD_SHARED_LIBS)
+  configure_file(cmake/StaticConfig.cmake.in StaticConfig.cmake @ONLY)
+  file(READ ${PROJECT_BINARY_DIR}/StaticConfig.cmake config)
+  # Not Requires.private: the shared libcurl needs nothing of what a static one does.
+  set(SMDEBUG_PC_PRIVATE
+    "Libs.private: -lcjson -lpcre2-8 -lhwy -lcurl -lcrypto -lstdc++ -lm -pthread -ldl\n")
+endif()
 file(WRITE ${PROJECT_BINARY_DIR}/smdebugConfig.cmake
-  "include(\${CMAKE_CURRENT_LIST_DIR}/smdebugTargets.cmake)\n")
+  "${config}include(\${CMAKE_CURRENT_LIST_DIR}/smdebugTargets.cmake)\n")
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/smdebugConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/smdebugConfig.cmake

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs missing Debian packages and prints their names.  The arguments select groups of
-# packages: build (always), lint, fuzz, bench, embed, java, torch, pytorch, wheel, browser.
+# packages: build (always), lint, fuzz, bench, embed, java, torch, pytorch, wheel, browser, aarch64.
 set -eu
 
 build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
@@ -17,6 +17,7 @@ java="default-jdk-headless maven unzip"
 torch="libtorch-dev"
 pytorch="python3-torch python3-venv"
 wheel="dpkg-dev binutils"
+aarch64="g++-aarch64-linux-gnu qemu-user-static mmdebstrap"
 # Packages for tests of HTML pages.
 browser="chromium chromium-driver"
 command -v npm >/dev/null || browser="$browser nodejs npm"
@@ -32,6 +33,7 @@ for group in "$@"; do
     torch) wanted="$wanted $torch" ;;
     pytorch) wanted="$wanted $pytorch" ;;
     wheel) wanted="$wanted $wheel" ;;
+    aarch64) wanted="$wanted $aarch64" ;;
     browser) wanted="$wanted $browser" ;;
     *) echo "setup.sh: unknown group of packages '$group'" >&2; exit 2 ;;
   esac

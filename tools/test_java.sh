@@ -7,25 +7,13 @@ set -eu
 build="$(mkdir -p "$1" && cd "$1" && pwd)"
 here="$(cd "$(dirname "$0")/.." && pwd)"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/libsmdebug"
-repository="${SMDEBUG_MAVEN_REPOSITORY:-$cache/maven}"
 scratch="$(mktemp -d)"
 memory="$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)"
 trap 'rm -rf "$scratch" "$memory"' EXIT
 
 say() { echo "== $*"; }
 
-# Use the network only if something is missing.
-maven() {
-  seconds="$1"
-  shift
-  set -- -B -q -Dstyle.color=never -Dmaven.repo.local="$repository" "$@"
-  timeout "$seconds" mvn -o "$@" >"$scratch/maven.log" 2>&1 && return
-  if grep -q -e 'offline mode' -e 'No plugin found' "$scratch/maven.log"; then
-    timeout "$seconds" mvn "$@" >"$scratch/maven.log" 2>&1 && return
-  fi
-  cat "$scratch/maven.log"
-  return 1
-}
+maven() { "$here/tools/maven.sh" "$scratch/maven.log" "$@"; }
 
 fail() { echo "test_java.sh: $*" >&2; exit 1; }
 

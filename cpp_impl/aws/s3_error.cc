@@ -105,7 +105,7 @@ std::string Sentence(const S3Error &error) {
     while (text.ends_with('.')) text.pop_back();
   }
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   return text;
 }
 

@@ -78,7 +78,7 @@ bool JsonCursor::Decode(JsonText *out) {
     const char c = *at_++;
     if (c == '\\') {
       if (!DecodeEscape(&out->decoded)) return false;
-    } else if (c >= 0 && c < ' ') {
+    } else if (static_cast<unsigned char>(c) < ' ') {
       return false;
     } else {
       out->decoded.push_back(c);
