@@ -18,6 +18,7 @@ FAULTS = ["stalls", "memory leak"]
 HEALTHY = ["logs a little", "fills a cache"]  # similar to these faults
 
 
+@pytest.mark.whole  # takes 30 to 90 seconds
 @pytest.mark.timeout(300)
 def test_faults_are_found_and_healthy_trainings_spared(tmp_path: Path) -> None:
     # A process of its own, which forks trainings before it has threads.
