@@ -53,7 +53,7 @@ demo: python environment
 	@$(PYTHON) examples/demo/demo.py --out demo_output
 
 # Between edits: builds what changed, and runs the fast tests of the library, Python and the program.
-QUICK := $(addprefix tests/python/test_,hook.py trial.py tensor.py dtypes.py exceptions.py rule_set.py) tests/cli/test_verify.py
+QUICK := $(addprefix tests/python/test_,hook.py trial.py tensor.py dtypes.py exceptions.py rule_set.py) tests/cli/test_diff.py
 check: all environment
 	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) -LE 'lint|slow'
 	@$(PYTEST) $(QUICK)

@@ -24,7 +24,7 @@ def prefix(tmp_path_factory):
     sources = copy_of_sources(folder / "sources")
     build = sources / "build"
     run(["cmake", "-S", sources, "-B", build, *OPTIONS], folder)
-    compile_library(build, sources, "all")
+    compile_library(build, sources)
     run(["cmake", "--install", build, "--prefix", folder / "prefix"], folder)
     return folder / "prefix"
 
