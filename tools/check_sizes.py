@@ -13,7 +13,7 @@ FOLDERS = ("bindings", "capi", "cli", "cpp_impl", "examples", "tests", "tools")
 SOURCES = (".c", ".cc", ".go", ".h", ".hpp", ".i", ".java", ".py")
 HEADERS = (".h", ".hpp")
 GENERATED = "bindings/go/internal/raw/raw"  # by SWIG
-MOST_LINES, MOST_HEADER_LINES, MOST_FUNCTION_LINES = 600, 250, 50
+MOST_LINES, MOST_HEADER_LINES, MOST_FUNCTION_LINES = 599, 249, 50
 
 # A table, and the dense script that checks the golden trials.
 NOT_CHECKED = ("tests/unit/format/golden_records.h", "tests/golden/check_fixtures.py")

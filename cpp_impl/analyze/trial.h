@@ -17,6 +17,7 @@
 #include "analyze/event_files.h"
 #include "analyze/index_scanner.h"
 #include "analyze/once_log.h"
+#include "analyze/step_records.h"
 #include "analyze/step_table.h"
 #include "analyze/tensor_table.h"
 #include "analyze/trial_options.h"
@@ -38,41 +39,6 @@ struct NameQuery {
   Mode mode = Mode::kGlobal;
   std::vector<std::string> regexes;  // at least one is found in the name
   config::CollectionPtr collection;  // contains the name; not with regexes
-};
-
-// The entries of a tensor at one step.
-struct StepEntries {
-  // Sorted by worker's name, then by kind.
-  struct Item {
-    Entry entry;
-    std::string worker;
-    std::string file;            // the event file
-    std::vector<int64_t> shape;  // for EntryKind::Shape()
-    PartedRecordPtr parts;       // NULL: one record
-  };
-  std::vector<Item> items;
-};
-
-// Appends where the item's record or records lie.
-void AddPlaces(const StepEntries::Item &item, std::vector<RecordPlace> *places);
-
-// The records of one step.
-struct StepRecords {
-  struct Record {
-    std::string_view tensor;  // lives as long as the trial
-    const std::string *worker;
-    const std::string *file;
-    Entry entry;
-    PartedRecordPtr parts;  // NULL: one record
-
-    StepEntries::Item AsItem() const { return {entry, *worker, *file, {}, parts}; }
-  };
-  // Grouped by tensor, then by worker, then sorted by kind.
-  std::vector<Record> records;
-
-  // `worker` and `file` point to these, keyed by number.  Files are also keyed by their step.
-  std::map<uint16_t, std::string> workers;
-  std::map<std::pair<int64_t, uint16_t>, std::string> files;
 };
 
 // Safe from any thread.  The contract of each function is that of smd_trial_... in smdebug/trial.h.

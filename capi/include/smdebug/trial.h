@@ -33,8 +33,8 @@ SMD_FALLIBLE smd_trial_load(smd_trial *trial) SMD_NOEXCEPT;
 SMD_FALLIBLE smd_trial_open(const char *path, const smd_trial_options *options,
                             smd_trial **out) SMD_NOEXCEPT;
 
-/* Ends every wait on this trial, present and future, with CANCELLED.  Later calls that look for
- * new data or read values end with CANCELLED too: open the trial again to go on.
+/* Ends every wait on this trial with CANCELLED, and every later call that looks for new data or
+ * reads values: open the trial again to go on.
  * Thread: any.   Since: 1.0 */
 SMD_API void smd_trial_cancel(smd_trial *trial) SMD_NOEXCEPT;
 
@@ -46,8 +46,7 @@ SMD_API void smd_trial_free(smd_trial *trial) SMD_NOEXCEPT;
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_trial_path(const smd_trial *trial) SMD_NOEXCEPT;
 
-/* Returns the option "name", or else the last part of the path; "" for NULL.
- * Borrowed.
+/* Returns the option "name", or else the last part of the path; "" for NULL.  Borrowed.
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_trial_name(const smd_trial *trial) SMD_NOEXCEPT;
 

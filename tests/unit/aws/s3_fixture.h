@@ -230,9 +230,8 @@ class S3Fixture : public testing::Test {
   // Returns the message, and checks that neither it nor a detail contains a secret.
   static std::string MessageOf(const Status &status) {
     std::string all = status.Message();
-    for (const char *name : {"path", "s3_code", "region", "request_id", "cause"}) {
+    for (const char *name : {"path", "s3_code", "region", "request_id", "cause"})
       if (const std::string *detail = status.Detail(name)) all += *detail;
-    }
     EXPECT_THAT(all, testing::Not(testing::HasSubstr("HUSH")));
     return status.Message();
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -33,6 +34,8 @@ TEST(InParallel, ThrowsAgainWhatTheWorkThrew) {
   const auto work = [&](size_t i) {
     ++calls;
     if (i == 3) throw std::runtime_error("third");
+    // Slow work: the throwing thread may be off its core for a while.
+    if (i > 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   EXPECT_THROW(InParallel(100'000, 4, work), std::runtime_error);
   EXPECT_LT(calls, 100'000) << "the rest is not begun";
