@@ -32,6 +32,8 @@ net::Timeouts TimeoutsOf(const StoreOptions &options) {
 
 }  // namespace
 
+bool HasS3() { return true; }
+
 Result<std::shared_ptr<aws::S3Client>> OpenS3Client(const std::string &bucket,
                                                     const StoreOptions &given,
                                                     const Logger &logger) {
