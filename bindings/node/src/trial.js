@@ -40,7 +40,7 @@ class Trial extends Handle {
   }
 
   tensorNames({regexes} = {}) {
-    const names = (list) => strings(out('smd_trial_tensor_names', this.raw, -1, 0, list, null));
+    const names = (list) => strings(out('smd_trial_tensor_names', this.raw, -1, modeNumber('global'), list, null));
     return regexes === undefined ? names(null) : withStrings(regexes, names);
   }
 

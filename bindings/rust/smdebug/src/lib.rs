@@ -30,7 +30,7 @@
 //!     assert_eq!(value.as_slice::<f32>()?, weight);
 //!
 //!     let rules = RuleSet::new()?;
-//!     rules.add("VanishingGradient", &[("threshold", "1e-20")], Action::Stop)?;
+//!     rules.add("VanishingGradient", &[("threshold", "1e-20"), ("patience", "1")], Action::Stop)?;
 //!     let findings = rules.evaluate(&trial)?;
 //!     assert_eq!(findings[0].tensor, "gradient/layer1.weight");
 //!     Ok(())

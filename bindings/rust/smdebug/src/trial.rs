@@ -92,9 +92,9 @@ impl Trial {
     }
 
     fn names(&self, regexes: *const sys::smd_strings) -> Result<Vec<String>> {
-        let (any, raw) = (sys::SMD_MODE_ANY, self.as_raw());
+        let (mode, raw) = (sys::SMD_MODE_GLOBAL, self.as_raw());
         // SAFETY: the arguments are valid during the call.
-        let list = created(|out| unsafe { sys::smd_trial_tensor_names(raw, -1, any, regexes, null(), out) })?;
+        let list = created(|out| unsafe { sys::smd_trial_tensor_names(raw, -1, mode, regexes, null(), out) })?;
         Ok(list.to_vec())
     }
 
