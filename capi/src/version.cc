@@ -1,7 +1,7 @@
 #include "smdebug/version.h"
 
 #include "guard.h"
-#include "storage/store.h"
+#include "storage/s3_support.h"
 
 using namespace smdebug;
 using namespace smdebug::capi;

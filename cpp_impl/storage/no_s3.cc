@@ -4,6 +4,7 @@
 #include "storage/bucket.h"
 #include "storage/examination.h"
 #include "storage/s3_store.h"
+#include "storage/s3_support.h"
 
 namespace smdebug::storage {
 namespace {

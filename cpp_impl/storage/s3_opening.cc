@@ -4,6 +4,7 @@
 #include "aws/variables.h"
 #include "net/curl_http.h"
 #include "storage/s3_store.h"
+#include "storage/s3_support.h"
 
 namespace smdebug::storage {
 namespace {

@@ -194,9 +194,6 @@ class Store {
   Status WriteText(const std::string &name, std::string_view text, bool durable);
 };
 
-// Returns true if this library can open buckets: it was built with SMDEBUG_S3.
-bool HasS3();
-
 // Opens the store for a path: a folder ("~" is the home folder) or "s3://bucket/prefix".  The path
 // need not exist.  Sends no request.  Fails: INVALID_ARGUMENT (empty), INVALID_CONFIG, UNSUPPORTED
 // (another scheme).
