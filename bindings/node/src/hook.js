@@ -50,6 +50,7 @@ function withOptions(outDir, given, use) {
   return using('hook_options', out('smd_hook_options_new'), (options) => {
     const set = (name, value) => call('smd_hook_options_set', options, name, String(value));
     set('out_dir', outDir);
+    set('report_errors', 'late'); // no disk or network ends a training, unless the caller decides otherwise
     if (includeCollections.length > 0) set('include_collections', includeCollections.join(','));
     if (saveAll) set('save_all', true);
     for (const [name, value] of Object.entries(settings)) set(name, value);

@@ -43,7 +43,7 @@ function described(tensor) {
     return {dtype: 'string', data: tensor, shape: [tensor.length]};
   }
   if (ArrayBuffer.isView(tensor)) {
-    const dtype = [...OWN_TYPES].find(([type]) => tensor instanceof type)?.[1];
+    const dtype = OWN_TYPES.get(tensor.constructor) ?? [...OWN_TYPES].find(([type]) => tensor instanceof type)?.[1];
     if (dtype !== undefined) return {dtype, data: tensor, shape: [tensor.length]};
   }
   if (tensor !== null && typeof tensor === 'object' && Object.hasOwn(NUMBERS, tensor.dtype)) {

@@ -158,7 +158,8 @@ impl Step<'_> {
     /// Saves a tensor, if a collection selects it.  An unselected tensor costs one hash look-up.
     ///
     /// # Errors
-    /// Fails if the shape does not fit the elements, or with an error of the background writer.
+    /// Fails if the shape does not fit the elements.  Errors of the background writer come from
+    /// [`Hook::flush`] and [`Hook::close`], unless the option "report_errors" is "soon".
     pub fn save<'a>(&self, name: &str, tensor: impl Into<View<'a>>) -> Result<()> {
         let name = text("name of a tensor", name.as_bytes())?;
         // SAFETY: the arguments are valid during the call.

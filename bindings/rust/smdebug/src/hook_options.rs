@@ -98,6 +98,8 @@ impl HookOptions {
         unsafe {
             let options = created(|out| sys::smd_hook_options_new(out))?;
             let raw = options.as_ptr();
+            // Unless the caller decides otherwise, no disk or network ends a training by `?`.
+            check(sys::smd_hook_options_set(raw, c"report_errors".as_ptr(), c"late".as_ptr()))?;
             if let Some(log) = &self.log {
                 log.give(|level, f, data, destroy| sys::smd_hook_options_set_log(raw, level, f, data, destroy))?;
             }
