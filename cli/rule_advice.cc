@@ -115,7 +115,8 @@ constexpr std::array<Advice, 43> kAdvice = {{
      "restore the whole state of the optimiser with the weights."},
     {"OutputLogitDrift", "Add a z-loss. If there is one, check its sign."},
     {"LearningRateJump",
-     "Check the schedule: its unit of steps, its factors, and its state after a restart."},
+     "Check the schedule: its unit of steps, its factors, and its state after a restart. "
+     "Lower the peak if the rate is meant."},
 }};
 
 }  // namespace
