@@ -51,6 +51,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"ExplodingTensor", "large", {"largest element", ""}},
     {"ExplodingTensor", "nan", {"elements that are not finite", ""}},
     {"FirstNonFinite", "*", {"elements that are not finite", ""}},
+    {"InputScale", "*", {"large elements", "%"}},
     {"LossInput", "cut_off", {"outputs that are 0", "%"}},
     {"LossInput", "probabilities", {"time of probabilities", "steps"}},
     {"LossNotDecreasing", "above_chance", {"loss", ""}},
