@@ -11,7 +11,7 @@ struct Advice {
   std::string_view text;
 };
 
-constexpr std::array<Advice, 42> kAdvice = {{
+constexpr std::array<Advice, 43> kAdvice = {{
     {"VanishingGradient",
      "Normalise between layers, add connections around them, or use ReLU and an "
      "initialisation that suits it. In findings of the check 'unused', the parameter "

@@ -262,7 +262,8 @@ constexpr Row kRows[] = {
 constexpr Table kTable = {
     {47, -37, 67, -28, -15, -19, -41, -21, 1, -7, 64, 0, -32, -25, 58, -17, 20, -24, -2, 20, -4, -3},
     0.71,
-    0.0,
+    1.00,
+    0.00,
     kRows,
 };
 // clang-format on

@@ -321,6 +321,32 @@ TEST(UpdateNotAppliedTest, ClippedSumsDoNotGrow) {
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("not reset"));
 }
 
+// A weight that is updated at every `every`-th step, and held a gradient before each step.
+FakeSource Holding(double held, int64_t every = 1) {
+  FakeSource source;
+  for (int64_t step = 0; step < 12; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("a.weight", {static_cast<double>(step / every), 1});
+    if (step > 0) source.Save("held_gradient/a.weight", {0, held});
+    source.Save("gradient/a.weight", {Alternating(step), 1});
+  }
+  return source;
+}
+
+TEST(UpdateNotAppliedTest, AGradientThatOutlastsUpdatesIsNotReset) {
+  FakeSource source = Holding(0.5);
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  EXPECT_THAT(evaluated.Checks(), testing::Each("accumulating"));
+  ASSERT_FALSE(evaluated.findings.empty());
+  EXPECT_EQ(evaluated.findings[0].place.step, 3);
+  EXPECT_EQ(evaluated.findings[0].tensor, "gradient/a.weight");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("after 3 updates in a row"));
+  FakeSource zeros = Holding(0);
+  EXPECT_THAT(Evaluate(kRule, {}, zeros, Profile::kCalibrated).findings, IsEmpty());
+  FakeSource accumulates = Holding(0.5, 12);  // gradients of several steps for one update
+  EXPECT_THAT(Evaluate(kRule, {}, accumulates, Profile::kCalibrated).Checks(),
+              Not(Contains("accumulating")));
+}
+
 TEST(UpdateNotAppliedTest, OneGradientThatGrowsIsNotAll) {
   FakeSource source = Of({{"a.weight", Falling, Rising},
                           {"b.weight", Falling, Alternating},

@@ -243,6 +243,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             # Its calls are graphs, which a new callback would make PyTorch compile again.
             note_graph(model.key)
         model.watch_gradients(self._on_gradient_of, self._updated_parameters())
+        model.watch_held(self._on_held_of)
         model.note_versions()
 
     def _watch_calls(self, model: RegisteredModel, module: Any, counts_calls: bool) -> None:
@@ -419,6 +420,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self._added = _NONE
         for model in self._models:
             model.forget_gradients()
+            model.forget_held()
         for watched in self._optimizers:
             forget_scaled(watched)
             watched.detach()
