@@ -262,11 +262,19 @@ class UpdateNotApplied final : public Rule {
     if (culprit == nullptr) return;
     const int64_t limit = changed > 0 ? limits_.patience : limits_.patience_all;
     if (Unchanged(*culprit) < limit) return;
-    Add(worker, culprit->weight_name, changed > 0 ? "not_updated" : "nothing_updated",
-        static_cast<double>(culprit->unchanged), static_cast<double>(limit),
+    const int digits = digits_[worker];
+    const bool are_few = limits_.rounded && AreFewDigits(digits);
+    const std::string_view check = are_few       ? "few_digits"
+                                   : changed > 0 ? "not_updated"
+                                                 : "nothing_updated";
+    Add(worker, culprit->weight_name, check, static_cast<double>(culprit->unchanged),
+        static_cast<double>(limit),
         StrCat("'", culprit->weight_name, "' has not changed for ", culprit->unchanged,
                " steps, though its gradient has a norm of ", Shortest(*culprit->gradient_norm_now),
-               changed > 0 ? "; other weights have" : "; no other weight has either"),
+               changed > 0 ? "; other weights have" : "; no other weight has either",
+               are_few ? StrCat(", and weights have ", digits,
+                                " binary digits: updates may be rounded away")
+                       : std::string()),
         findings);
   }
 
@@ -296,7 +304,9 @@ class UpdateNotApplied final : public Rule {
     }
     if (culprit == nullptr || all.ShareOfNeither() < kShareOfLost) return;
     if (all.Ratio() > kMostRatio || all.Chance() > kMostChance) return;
-    Add(worker, culprit->weight_name, "rounded_away", 100 * most, 100 * kShareOfLost,
+    Add(worker, culprit->weight_name,
+        AreFewDigits(digits_[worker]) ? "rounded_away" : "too_small", 100 * most,
+        100 * kShareOfLost,
         StrCat(Shortest(100 * most), " % of the elements of '", culprit->weight_name,
                "' have not changed for ", 2 * kHalfOfLost,
                " steps, though they have gradients and others change: their updates are too small "
