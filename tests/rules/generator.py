@@ -237,8 +237,8 @@ def print_figures(runs: Sequence[Run]) -> None:
     for low, high, name in BANDS:
         of = [each for each in faulty if low <= (each.severity or 0) < high]
         print(f"| found, {name} | {share([any(o.is_expected for o in e.found) for e in of])} |")
-        seen = [any(o.is_expected for o in e.found + e.looks) for e in of]
-        print(f"| found or worth a look, {name} | {share(seen)} |")
+        right = [any(o.is_right for o in each.found) for each in of]
+        print(f"| with a right finding, {name} | {share(right)} |")
     culprits = [one.names_culprit for each in faulty for one in each.found if one.is_expected]
     print(f"| culprit right | {share(culprits)} |")
     early = [any(one.step < each.begins for one in each.found) for each in faulty if each.begins]
@@ -252,7 +252,8 @@ def print_figures(runs: Sequence[Run]) -> None:
 def print_diagnosis(faulty: Sequence[Run], healthy: Sequence[Run]) -> None:
     of_gross = [each for each in faulty if (each.severity or 0) >= BANDS[-1][0]]
     of_found = [each for each in faulty if each.found]
-    for title, of in (("all faults", faulty), ("gross", of_gross), ("with findings", of_found)):
+    sets = (("all faults", faulty), ("gross", of_gross), ("with findings", of_found))
+    for title, of in sets:
         named = [([cause for cause, _ in each.causes], cause_of(each.kind)) for each in of]
         print(f"| first cause right, {title} | {share([right in a[:1] for a, right in named])} |")
         print(f"| one of three right, {title} | {share([right in a for a, right in named])} |")

@@ -42,9 +42,9 @@ class InputScale final : public Rule {
     if (elements.empty()) return;
     NoteEvaluated();
     // A few large elements, as of a corrupt sample, say nothing about the scale.
-    const auto large =
-        std::count_if(elements.begin(), elements.end(),
-                      [this](double each) { return std::fabs(each) > limits_.most; });
+    const auto large = std::count_if(elements.begin(), elements.end(), [this](double each) {
+      return std::fabs(each) > limits_.most;
+    });
     const double share = 100 * static_cast<double>(large) / static_cast<double>(elements.size());
     int64_t &steps = steps_.Of(sample);
     steps = share >= limits_.share ? steps + 1 : 0;
@@ -86,8 +86,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kInputScale = {"InputScale",
-                              "many elements of the model's inputs are far from 0", kParameters,
-                              Make};
+const RuleSpec kInputScale = {"InputScale", "many elements of the model's inputs are far from 0",
+                              kParameters, Make};
 
 }  // namespace smdebug::rules

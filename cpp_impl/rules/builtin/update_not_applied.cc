@@ -304,9 +304,8 @@ class UpdateNotApplied final : public Rule {
     }
     if (culprit == nullptr || all.ShareOfNeither() < kShareOfLost) return;
     if (all.Ratio() > kMostRatio || all.Chance() > kMostChance) return;
-    Add(worker, culprit->weight_name,
-        AreFewDigits(digits_[worker]) ? "rounded_away" : "too_small", 100 * most,
-        100 * kShareOfLost,
+    Add(worker, culprit->weight_name, AreFewDigits(digits_[worker]) ? "rounded_away" : "too_small",
+        100 * most, 100 * kShareOfLost,
         StrCat(Shortest(100 * most), " % of the elements of '", culprit->weight_name,
                "' have not changed for ", 2 * kHalfOfLost,
                " steps, though they have gradients and others change: their updates are too small "
