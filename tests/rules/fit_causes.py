@@ -39,7 +39,7 @@ EXAMPLES = ROOT / "tests/unit/diagnose/examples.h"
 
 NAMES = [*CAUSES, NONE]
 LEAST_RUNS = 3  # that have a trait, for it to be in the table
-PENALTY = 0.03  # of squared weights; a weight needs this much evidence
+PENALTY = 0.4  # of squared changes of weights; a change needs this much evidence
 SCALE = 100  # of weights in the table, which are whole numbers
 LEAST_SHOWN = 0.1  # confidence of a cause
 MOST_SHOWN = 3
@@ -174,8 +174,8 @@ def fit_confidence(table: Table, rows: Sequence[Row], last: Optional[Table]) -> 
     entropy = torch.nn.functional.binary_cross_entropy_with_logits
     minimise(lambda: entropy(line[0] * odds + line[1], right), [line])
     # A chance that is greater must not make a confidence that is lower.
-    table.slope = round(max(0.1, float(line[0])), 2)
-    table.offset = round(float(line[1]), 2)
+    table.slope = round(max(0.1, float(line.detach()[0])), 2)
+    table.offset = round(float(line.detach()[1]), 2)
 
 
 def said(chances: Sequence[float]) -> List[Tuple[str, float]]:
@@ -247,7 +247,7 @@ def print_causes(known: Sequence[Tuple[Row, List[str]]]) -> None:
 def try_penalties(rows: Sequence[Row], last: Optional[Table]) -> None:
     """Prints how well tables fit runs that they were not fitted to."""
     y = truth(rows)
-    for penalty in (0.003, 0.01, 0.03, 0.06, 0.1, 0.2):
+    for penalty in (0.03, 0.1, 0.2, 0.4, 0.8):
         logits = left_out(rows, penalty, last)
         loss = float(torch.nn.functional.cross_entropy(logits, y))
         right = float((logits.argmax(1) == y).double().mean())

@@ -370,7 +370,9 @@ class UpdateNotApplied final : public Rule {
         parameter.sums.Clear();
         parameter.signs.Clear();
       }
-      if (repeats) parameter.recorded.Clear();
+      if (!repeats) continue;
+      parameter.recorded.Clear();
+      parameter.growing = 0;
     }
     const Sums sums = SumsOfUpdates(parameters);
     const Sums recorded = RecordedSumsOf(worker, parameters);
