@@ -48,11 +48,14 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
  *   time_first    of profilers: drops events that end before, in microseconds since 1970 (UTC)
  *   time_end      of profilers: drops events that begin then or later
  *   file +        of profilers: the end of the name of a file to read
+ *   cache         "false": does not use the cache of rows of finished steps (docs/tables.md)
  *   damage        "skip" (default): what cannot be read is logged and left out;
  *                 "fail": it ends the stream
  *   rule +        a built-in rule for "findings", as NAME or NAME {"parameter": value}
  *                 (default: all of the profile whose defaults suffice)
  *   profile       "calibrated" (default), "aws" or "llm"
+ *   texts         "plain" (default), or "dictionary": columns of texts are codes and a
+ *                 dictionary, which DuckDB and Polars read faster
  *   batch_rows    the least number of rows of a batch, if there are as many (16384)
  *   s3_...        as for smd_trial_options_set()
  *
@@ -124,5 +127,16 @@ SMD_API void smd_partitions_free(smd_partitions *list) SMD_NOEXCEPT;
 SMD_API void smd_scan_free(smd_scan *scan) SMD_NOEXCEPT;
 
 SMD_END_DECLS
+
+/* Example: opens a stream of the scalars of all trials in a folder.
+ *
+ *   smd_error *open_scalars(const char *folder, struct ArrowArrayStream *out) {
+ *     smd_scan *scan;
+ *     smd_error *error = smd_scan_new("scalars", &scan);
+ *     if (!error) error = smd_scan_add(scan, "path", folder);
+ *     if (!error) error = smd_scan_open(scan, out);
+ *     smd_scan_free(scan);
+ *     return error;
+ *   } */
 
 #endif /* SMDEBUG_SCAN_H */
