@@ -7,6 +7,7 @@ import weakref
 from typing import Any, Callable, Container, Dict, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
+from smdebug.pytorch.callbacks import OnHeldGradient
 from smdebug.pytorch.parameters import NamedParameters, path_of
 
 __all__ = ["RegisteredModel", "module_name"]
@@ -103,7 +104,7 @@ class RegisteredModel:
         self.forget_gradients()
         self._gradients = current
 
-    def watch_held(self, callback: Callable[[str, Any], Any]) -> None:
+    def watch_held(self, hook: Any) -> None:
         """Adds a callback to the smallest parameter that needs a gradient, which costs least.
 
         A script resets all gradients or none.
@@ -115,7 +116,8 @@ class RegisteredModel:
             return
         name, parameter = min(trained, key=lambda each: each[1].numel())
         reference = weakref.ref(parameter)
-        handle = parameter.register_hook(callback(f"held_gradient/{name}", reference))
+        callback = OnHeldGradient(hook, f"held_gradient/{name}", reference)
+        handle = parameter.register_hook(callback)
         self._held = (reference, handle)
 
     def forget_gradients(self) -> None:

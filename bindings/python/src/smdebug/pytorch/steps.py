@@ -12,7 +12,7 @@ from smdebug.core.hook import Hook as BaseHook
 from smdebug.core.modes import ModeKeys
 from smdebug.core.placement import Placement
 from smdebug.core.utils import import_framework
-from smdebug.pytorch.callbacks import OnGradient, OnHeldGradient
+from smdebug.pytorch.callbacks import OnGradient
 from smdebug.pytorch.collected import Collected
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.models import RegisteredModel
@@ -332,7 +332,7 @@ class StepHook(FrameworkHook):
         with self._late.batch():
             self._save_each([name for name, _ in shown], [parameter for _, parameter in shown])
         model.watch_gradients(self._on_gradient_of, applied)
-        model.watch_held(self._on_held_of)
+        model.watch_held(self)
 
     def _tell_parts(self, named: List[Tuple[str, Any]]) -> None:
         """Records once which parts of distributed parameters this process holds."""
@@ -401,15 +401,6 @@ class StepHook(FrameworkHook):
 
     def _save_gradient(self, name: str, gradient: Any) -> None:
         raise NotImplementedError
-
-    def _on_held_of(self, name: str, parameter: Any) -> OnHeldGradient:
-        return OnHeldGradient(self, name, parameter)
-
-    @guarded
-    def _on_held(self, name: str, held: Any) -> None:
-        """Saves a gradient that was not reset after an update."""
-        if held.layout == torch.strided and _raw.wants(self._handle, name):
-            self._save_made(name, held.detach().clone())
 
     def _tell_frozen(self) -> None:
         """Puts the parameters that need no gradient into the collection "frozen", for rules."""
