@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Protocol, Tuple
 
+from smdebug.core.utils import import_framework
 from smdebug.pytorch.torch_state import in_backward, is_compiling, note_graph
 
 if TYPE_CHECKING:
     from smdebug import _raw
     from smdebug.pytorch.models import RegisteredModel
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 __all__ = [
     "AfterForward",
@@ -31,6 +34,8 @@ class _Steps(Protocol):
 
     # Whether the open step saves something, and the model that runs is recorded.
     _is_saving: bool
+
+    _late: Any
 
     # Where the time goes, if the job is profiled.
     _profile: Any
@@ -215,6 +220,8 @@ class OnHeldGradient(_Callback):
         if parameter is None:
             return
         held, version = parameter.grad, parameter._version
+        if type(held) is not torch.Tensor:  # parts of several processes, among others
+            held = None
         is_kept = held is not None and held is self._held and self._is_as_before(held)
         is_updated = version != self._version
         self._held, self._version = held, version
@@ -228,7 +235,7 @@ class OnHeldGradient(_Callback):
 
     def _is_as_before(self, held: Any) -> bool:
         """Returns False if a gradient was perhaps set to zero since the last backward pass."""
-        if held.device.type == "cpu":
+        if held.device.type == "cpu" and not self._hook._late.takes(held):
             return bool(held.detach().any())
         # Reading a device would wait for it.  The last backward pass has changed it once.
         return bool(held._version == self._seen + 1)
