@@ -208,7 +208,7 @@ diagnosis-table: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@rm -f build/causes.jsonl
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/collect_causes.py --runs $(RUNS) --out build/causes.jsonl
-	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/fit_causes.py build/causes.jsonl --write
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/fit_causes.py build/causes.jsonl --afresh --write
 
 # Measures the rule set llm on small transformers: EACH runs of each fault and healthy way.
 EACH ?= 1

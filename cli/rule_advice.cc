@@ -11,7 +11,7 @@ struct Advice {
   std::string_view text;
 };
 
-constexpr std::array<Advice, 43> kAdvice = {{
+constexpr std::array<Advice, 44> kAdvice = {{
     {"VanishingGradient",
      "Normalise between layers, add connections around them, or use ReLU and an "
      "initialisation that suits it. In findings of the check 'unused', the parameter "
@@ -71,6 +71,9 @@ constexpr std::array<Advice, 43> kAdvice = {{
      "Pass all parameters to the optimiser, call zero_grad, and look for detach and "
      "requires_grad. If updates are rounded away, raise the learning rate or keep "
      "the weights in 32 bits."},
+    {"InputScale",
+     "Subtract the mean of each feature and divide by its standard deviation, in training and "
+     "in evaluation. If the first layer normalises, leave it."},
     {"LossInput",
      "Remove the softmax or the activation after the last layer. If it must stay, use "
      "a loss that takes probabilities."},

@@ -12,7 +12,7 @@ namespace {
 // The same numbers as in tests/rules/fit_causes.py.
 constexpr double kHundredths = 100;
 constexpr double kLeastChance = 0.1;
-constexpr double kSure = 0.7;
+constexpr double kMostOdds = 12;  // logarithm
 constexpr size_t kMostCauses = 3;
 
 constexpr double kLeastSupport = 0.05;   // of a group, to be evidence
@@ -103,7 +103,8 @@ Chances ChancesOf(const Findings &findings) {
 }
 
 double ConfidenceOf(double chance) {
-  return chance >= kSure ? chance : chance * std::pow(chance / kSure, TheTable().doubt);
+  const double odds = std::clamp(std::log(chance / (1 - chance)), -kMostOdds, kMostOdds);
+  return 1 / (1 + std::exp(-TheTable().slope * odds - TheTable().offset));
 }
 
 std::vector<LikelyCause> Diagnose(const std::vector<rules::Evidence> &evidence,

@@ -24,7 +24,8 @@ struct Row {
 struct Table {
   Weights bias;
   double temperature;  // divides the sums of weights, so that confidences are calibrated
-  double doubt;        // lowers low chances, see ConfidenceOf()
+  double slope;        // of confidences over chances, as logarithms of odds: see ConfidenceOf()
+  double offset;
   std::span<const Row> rows;
 };
 

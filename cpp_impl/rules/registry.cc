@@ -35,6 +35,7 @@ constexpr std::array kRules = {
     &kWorkerDivergence,
     &kUpdateNotApplied,
     &kLossInput,
+    &kInputScale,
     &kRepeatedBatch,
     &kSharedShard,
     &kTiedWeightsBroken,

@@ -108,6 +108,30 @@ def test_the_json_of_the_command_names_the_cause(trial_dir):
     assert 0 < first["confidence"] < 1
 
 
+def test_the_headline_of_the_report_names_the_cause(trial_dir):
+    command = [sys.executable, "-m", "smdebug", "report", trial_dir, "-o", "-"]
+    page = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    headline = page[page.index('class="headline"') :][:2000]
+    assert "an operation has no finite result" in headline
+    assert "Check the operation whose output is named" in headline
+    assert "docs/diagnosis.md#undefined_operation" in headline
+
+
+def test_calibrated_defaults_decide_unless_aws_is_requested(out_dir):
+    with Hook(out_dir, save_config=SaveConfig(save_interval=1), save_all=True) as hook:
+        record(hook, 8, 99)
+    command = [sys.executable, "-m", "smdebug", "rules", out_dir]
+
+    def lines(*more: str) -> list[str]:
+        done = subprocess.run([*command, *more], capture_output=True, text=True, timeout=60)
+        return done.stdout.splitlines()
+
+    about_aws = "that the training service documents (--profile aws)"
+    assert json.loads(lines("--json")[-1])["summary"]["profile"] == "calibrated"
+    assert not any(about_aws in line for line in lines())
+    assert sum(about_aws in line for line in lines("--profile", "aws")) == 1
+
+
 def test_the_command_names_no_cause_for_some_of_the_rules(trial_dir):
     assert "cause (" not in smdebug(trial_dir, "--rule", "FirstNonFinite")
 

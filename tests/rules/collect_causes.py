@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 
 import torch
 from causes import choose
 from drawing import draw
-from generator import SEEDS, learns
+from generator import SEEDS, folded, learns
 from suite import rule_set_of
 
 from smdebug.trials import create_trial
@@ -42,26 +41,6 @@ def seed_of(number: int) -> "tuple[str, int]":
     if index >= seeds["most"]:
         raise SystemExit(f"seeds.json has {seeds['most']} seeds for diagnosis-{name}")
     return name, seeds["first"] + index
-
-
-def folded(findings: Iterable[Any]) -> List[Dict[str, Any]]:
-    """Returns the first finding of each rule, check and tensor, and their number."""
-    firsts: Dict[Any, Dict[str, Any]] = {}
-    for each in findings:
-        key = each.rule, each.check, each.tensor
-        if key in firsts:
-            firsts[key]["count"] += 1
-            continue
-        firsts[key] = {
-            "rule": each.rule, "check": each.check, "tensor": each.tensor, "step": each.step,
-            "action": int(each.action), "value": number(each.value), "limit": number(each.limit),
-            "count": 1,
-        }  # fmt: skip
-    return list(firsts.values())
-
-
-def number(value: Optional[float]) -> Optional[float]:
-    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def collect(seed: int, folder: Path) -> Dict[str, Any]:

@@ -2,16 +2,17 @@
 
 A log-linear model: each cause has a weight for each trait of the findings; the sum of the
 weights of a run's traits, divided by a temperature, is the logarithm of the cause's odds.
-Weights are fitted to the runs of the set "table", the temperature to those of "confidence".
-A low confidence is lowered further, as the runs of "confidence" show: see Table.confidence_of().
-Only runs with findings take part.  "measure" is for the figures of docs/diagnosis.md.
+Weights are fitted to the runs of the sets "table" and "confidence".  The temperature, and the
+line that makes chances confidences, are fitted to what tables of four fifths of these runs say of
+the last fifth: see Table.confidence_of().  Only runs with findings take part.  "measure" is for
+the figures of docs/diagnosis.md.
 
     python tests/rules/fit_causes.py build/causes*.jsonl --write
 
---also adds runs of other seeds to those of the table, as of earlier rules that see the same.
+--also adds runs of other seeds to those of the table, also lines of generator.py.
 
-With --keep the weights stay as they are, and no runs of "table" are needed: small changes of rules
-need a new temperature and new figures first of all.
+Weights begin as those of the last table, to which the penalty pulls them: give only runs that it
+was not fitted to, or --afresh.  With --keep the whole table stays as it is and is measured.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from causes import CAUSES, NONE, cause_of
@@ -38,20 +39,23 @@ EXAMPLES = ROOT / "tests/unit/diagnose/examples.h"
 
 NAMES = [*CAUSES, NONE]
 LEAST_RUNS = 3  # that have a trait, for it to be in the table
-PENALTY = 0.03  # of squared weights; a weight needs this much evidence
+PENALTY = 0.4  # of squared changes of weights; a change needs this much evidence
 SCALE = 100  # of weights in the table, which are whole numbers
 LEAST_SHOWN = 0.1  # confidence of a cause
 MOST_SHOWN = 3
-SURE = 0.7  # chances from here on need no correction
+PARTS = 5  # of the runs, each of which is left out once
+MOST_ODDS = 12.0  # logarithm
 WEIGHTS = re.compile(r'^ +\{"([^"]*)", "([^"]*)", k(\w+), \{([-\d, ]+)\}\},$', re.M)
 BIAS = re.compile(r"^ +\{([-\d, ]+)\},$", re.M)
-FITTED = re.compile(r"fitted to (\d+) runs, (\d+) of them")
+LINE = re.compile(r"^ +([-\d.]+),$", re.M)
 
 Row = Dict[str, Any]
 
 
 def read(paths: Sequence[Path]) -> List[Row]:
     rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    for row in rows:
+        row["findings"] = row.get("folded", row.get("findings"))
     # A healthy run whose loss did not fall is perhaps not healthy.
     kept = [each for each in rows if each["severity"] is not None or is_healthy(each)]
     for row in kept:
@@ -74,7 +78,8 @@ class Table:
         self.weights = torch.zeros(len(traits), len(NAMES), dtype=torch.float64)
         self.bias = torch.zeros(len(NAMES), dtype=torch.float64)
         self.temperature = 1.0
-        self.doubt = 0.0
+        self.slope = 1.0
+        self.offset = 0.0
 
     def inputs(self, rows: Sequence[Row]) -> Tensor:
         x = torch.zeros(len(rows), len(self.traits), dtype=torch.float64)
@@ -92,7 +97,14 @@ class Table:
 
     def confidence_of(self, chance: float) -> float:
         """Returns the share of causes said with that chance that are right."""
-        return chance if chance >= SURE else float(chance * (chance / SURE) ** self.doubt)
+        return 1 / (1 + math.exp(-self.slope * odds_of(chance) - self.offset))
+
+
+def odds_of(chance: float) -> float:
+    """Returns the logarithm of the odds of a chance."""
+    if not 0 < chance < 1:
+        return MOST_ODDS if chance else -MOST_ODDS
+    return max(-MOST_ODDS, min(MOST_ODDS, math.log(chance / (1 - chance))))
 
 
 def truth(rows: Sequence[Row]) -> Tensor:
@@ -111,17 +123,23 @@ def minimise(loss_of: Any, parameters: List[Tensor]) -> None:
     optimizer.step(closure)
 
 
-def fit(rows: Sequence[Row], penalty: float = PENALTY) -> Table:
+def fit(rows: Sequence[Row], penalty: float = PENALTY, last: Optional[Table] = None) -> Table:
+    """Fits weights, which without evidence are those of the last table, or 0."""
     counts = Counter(trait for row in rows for trait in row["traits"])
     order = {name: i for i, name in enumerate(TRAITS)}
-    kept = [trait for trait, count in counts.items() if count >= LEAST_RUNS]
+    kept = {trait for trait, count in counts.items() if count >= LEAST_RUNS}
+    kept |= set(last.traits) if last else set()
     table = Table(sorted(kept, key=lambda each: (each[0], each[1], order[each[2]])))
+    if last:
+        table.weights[[table.places[trait] for trait in last.traits]] = last.weights
+        table.bias = last.bias.clone()
     x, y = table.inputs(rows), truth(rows)
+    before, bias_before = table.weights.clone(), table.bias.clone()
     weights, bias = table.weights.requires_grad_(), table.bias.requires_grad_()
 
     def loss() -> Tensor:
         misfit = torch.nn.functional.cross_entropy(x @ weights + bias, y, reduction="sum")
-        squares = weights.square().sum() + bias.square().sum()
+        squares = (weights - before).square().sum() + (bias - bias_before).square().sum()
         return misfit + 0.5 * penalty * len(rows) ** 0.5 * squares
 
     minimise(loss, [weights, bias])
@@ -130,27 +148,34 @@ def fit(rows: Sequence[Row], penalty: float = PENALTY) -> Table:
     return table
 
 
-def fit_temperature(table: Table, rows: Sequence[Row]) -> None:
-    logits, y = table.logits(rows), truth(rows)
+def left_out(rows: Sequence[Row], penalty: float, last: Optional[Table]) -> Tensor:
+    """Returns for each run the logits of a table that was fitted without its part of the runs."""
+    logits = torch.zeros(len(rows), len(NAMES), dtype=torch.float64)
+    for part in range(PARTS):
+        inside = [row for i, row in enumerate(rows) if i % PARTS != part]
+        outside = [i for i in range(len(rows)) if i % PARTS == part]
+        logits[outside] = fit(inside, penalty, last).logits([rows[i] for i in outside])
+    return logits
+
+
+def fit_confidence(table: Table, rows: Sequence[Row], last: Optional[Table]) -> None:
+    """Fits what makes confidences of logits."""
+    logits, y = left_out(rows, PENALTY, last), truth(rows)
     size = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     minimise(lambda: torch.nn.functional.cross_entropy(logits / size.exp(), y), [size])
     table.temperature = round(max(0.5, float(size.detach().exp())), 2)
-
-
-def fit_doubt(table: Table, rows: Sequence[Row]) -> None:
-    """Chooses the doubt under which the causes that are shown were likeliest right or wrong."""
     answers = [
-        (chance, row["cause"] == name)
-        for row, chances in zip(rows, table.chances(rows).tolist())
+        (odds_of(chance), float(row["cause"] == name))
+        for row, chances in zip(rows, (logits / table.temperature).softmax(1).tolist())
         for name, chance in said(chances)
     ]
-
-    def misfit(doubt: float) -> float:
-        table.doubt = doubt
-        confidences = [(table.confidence_of(chance), right) for chance, right in answers]
-        return -sum(math.log(each if right else 1 - each) for each, right in confidences)
-
-    table.doubt = min([each / 10 for each in range(31)], key=misfit)
+    odds, right = torch.tensor(answers, dtype=torch.float64).T
+    line = torch.tensor([1.0, 0.0], dtype=torch.float64, requires_grad=True)
+    entropy = torch.nn.functional.binary_cross_entropy_with_logits
+    minimise(lambda: entropy(line[0] * odds + line[1], right), [line])
+    # A chance that is greater must not make a confidence that is lower.
+    table.slope = round(max(0.1, float(line.detach()[0])), 2)
+    table.offset = round(float(line.detach()[1]), 2)
 
 
 def said(chances: Sequence[float]) -> List[Tuple[str, float]]:
@@ -219,17 +244,14 @@ def print_causes(known: Sequence[Tuple[Row, List[str]]]) -> None:
         print(f"| {cause} | {len(of)} | {len(found)} | {first} | {among} | {instead} |")
 
 
-def try_penalties(rows: Sequence[Row]) -> None:
-    """Prints how well tables fit runs that they were not fitted to, over five parts."""
-    for penalty in (0.003, 0.01, 0.03, 0.06, 0.1, 0.2):
-        losses, right = 0.0, 0
-        for part in range(5):
-            inside = [row for i, row in enumerate(rows) if i % 5 != part]
-            outside = [row for i, row in enumerate(rows) if i % 5 == part]
-            logits, y = fit(inside, penalty).logits(outside), truth(outside)
-            losses += float(torch.nn.functional.cross_entropy(logits, y, reduction="sum"))
-            right += int((logits.argmax(1) == y).sum())
-        print(f"penalty {penalty}: loss {losses / len(rows):.3f}, right {right / len(rows):.1%}")
+def try_penalties(rows: Sequence[Row], last: Optional[Table]) -> None:
+    """Prints how well tables fit runs that they were not fitted to."""
+    y = truth(rows)
+    for penalty in (0.03, 0.1, 0.2, 0.4, 0.8):
+        logits = left_out(rows, penalty, last)
+        loss = float(torch.nn.functional.cross_entropy(logits, y))
+        right = float((logits.argmax(1) == y).double().mean())
+        print(f"penalty {penalty}: loss {loss:.3f}, right {right:.1%}")
 
 
 # ---- C++ ---------------------------------------------------------------------------------
@@ -256,22 +278,16 @@ def table_of(source: str) -> Table:
     table.weights = torch.tensor(numbers, dtype=torch.float64) / SCALE
     [bias] = BIAS.findall(source)
     table.bias = torch.tensor([int(each) for each in bias.split(",")], dtype=torch.float64) / SCALE
+    table.temperature, table.slope, table.offset = map(float, LINE.findall(source))
     return table
 
 
-def table_source(table: Table, rows: Mapping[str, Sequence[Row]], kept: str) -> str:
-    """Returns the table in C++; `kept` is the source that the weights were taken from, or ""."""
-    counts = {name: len(each) for name, each in rows.items()}
-    found = {name: sum(bool(row["findings"]) for row in each) for name, each in rows.items()}
-    if fitted := FITTED.search(kept):
-        counts["table"], found["table"] = int(fitted[1]), int(fitted[2])
+def table_source(table: Table, rows: Sequence[Row]) -> str:
+    """Returns the table in C++."""
     lines = [
         "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
         "//",
-        f"// Weights: fitted to {counts['table']} runs, {found['table']} of them with findings, of",
-        '// the seeds that tests/rules/seeds.json says the table is fitted to.',
-        f"// Temperature, doubt: fitted to {counts['confidence']} runs, {found['confidence']} of them with",
-        '// findings, of the seeds "diagnosis-confidence".',
+        f"// Last fitted to {len(rows)} runs with findings; tests/rules/seeds.json names their seeds.",
         '#include "diagnose/table.h"', "", "namespace smdebug::diagnose {", "namespace {", "",
         "using enum Trait;", "",
         "// The weights are hundredths; their order is that of Cause.",
@@ -281,7 +297,8 @@ def table_source(table: Table, rows: Mapping[str, Sequence[Row]], kept: str) -> 
         row = f"{quoted(rule)}, {quoted(check)}, {camel(trait)}, {{{whole(weights)}}}"
         lines.append(f"    {{{row}}},")
     lines += ["};", "", "constexpr Table kTable = {", f"    {{{whole(table.bias)}}},"]
-    lines += [f"    {table.temperature:.2f},", f"    {table.doubt:.1f},", "    kRows,", "};"]
+    numbers = (table.temperature, table.slope, table.offset)
+    lines += [*(f"    {each:.2f}," for each in numbers), "    kRows,", "};"]
     lines += ["// clang-format on", ""]
     lines += ["}  // namespace", "", "const Table &TheTable() { return kTable; }", ""]
     return "\n".join([*lines, "}  // namespace smdebug::diagnose", ""])
@@ -311,7 +328,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("runs", type=Path, nargs="+", help="files of collect_causes.py")
     parser.add_argument("--also", type=Path, nargs="*", default=[], help="more for the table")
     parser.add_argument("--write", action="store_true", help="write the C++ table")
-    parser.add_argument("--keep", action="store_true", help="keep the weights of the C++ table")
+    parser.add_argument("--keep", action="store_true", help="measure the C++ table")
+    parser.add_argument("--afresh", action="store_true", help="forget the weights of that table")
     parser.add_argument("--penalties", action="store_true", help="compare penalties")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -323,19 +341,22 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         name: [row for row in every if row["set"] == name]
         for name in ("table", "confidence", "measure")
     }
-    found = {name: [row for row in rows if row["findings"]] for name, rows in sets.items()}
+    fitted = [row for row in sets["table"] + sets["confidence"] if row["findings"]]
+    last = None if options.afresh else table_of(TABLE.read_text())
     if options.penalties:
-        try_penalties(found["table"])
-    kept = TABLE.read_text() if options.keep else ""
-    table = table_of(kept) if kept else fit(found["table"])
-    fit_temperature(table, found["confidence"])
-    fit_doubt(table, found["confidence"])
-    print(f"{len(table.traits)} traits, temperature {table.temperature}, doubt {table.doubt}")
+        try_penalties(fitted, last)
+    if options.keep:
+        table = table_of(TABLE.read_text())
+    else:
+        table = fit(fitted, last=last)
+        fit_confidence(table, fitted, last)
+    numbers = table.temperature, table.slope, table.offset
+    print(f"{len(table.traits)} traits; temperature, slope and offset {numbers}")
     print({name: len(rows) for name, rows in sets.items()}, "runs")
     measure(table, sets["measure"])
     if options.write:
-        TABLE.write_text(table_source(table, sets, kept))
-        EXAMPLES.write_text(examples_source(table, found["measure"] or found["table"]))
+        TABLE.write_text(table_source(table, fitted))
+        EXAMPLES.write_text(examples_source(table, sets["measure"] or fitted))
     return 0
 
 

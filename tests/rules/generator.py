@@ -32,6 +32,7 @@ os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 
 import torch
 from benign import BENIGN
+from causes import cause_of
 from drawing import Drawn, draw
 from intervals import wilson
 from severities import GRADED, Graded, Planted
@@ -75,6 +76,8 @@ class Run:
     found: List[Found] = field(default_factory=list)
     looks: List[Found] = field(default_factory=list)  # worth a look
     live_is_stored: Optional[bool] = None
+    causes: List[Tuple[str, float]] = field(default_factory=list)  # the diagnosis
+    folded: List[Dict[str, Any]] = field(default_factory=list)  # for fit_causes.py
 
     @property
     def is_fault(self) -> bool:
@@ -135,14 +138,14 @@ def run(
     begins = first_step_of(fault[1]) if fault else 0
     trial_dir = folder / str(seed)
     training.saves = seed % STORED_EVERY == 0 or bool(training.hides)
-    findings = training.run(trial_dir, rule_set_of("calibrated", None))
+    rules = rule_set_of("calibrated", None)
+    findings = training.run(trial_dir, rules)
     result = Run(seed, kind, severity, str(drawn), begins, 0, learns(training))
     if training.saves:
-        stored = list(
-            rule_set_of("calibrated", None).evaluate(create_trial(str(trial_dir)), wait=False)
-        )
+        of_stored = rule_set_of("calibrated", None)
+        stored = list(of_stored.evaluate(create_trial(str(trial_dir)), wait=False))
         if training.hides:
-            findings = stored
+            findings, rules = stored, of_stored
         else:
             result.live_is_stored = [repr(each) for each in findings] == [
                 repr(each) for each in stored
@@ -151,6 +154,8 @@ def run(
     looks = [each for each in findings if each.level is Level.WORTH_A_LOOK]
     result.found = firsts(sure, fault[0] if fault else None, begins, culprits)
     result.looks = firsts(looks, fault[0] if fault else None, begins, culprits)
+    result.causes = [(each.id, each.confidence) for each in rules.diagnose()]
+    result.folded = folded(findings)
     shutil.rmtree(trial_dir)
     result.seconds = time.perf_counter() - began
     return result
@@ -185,6 +190,26 @@ def firsts(
     return found
 
 
+def folded(findings: Iterable[Any]) -> List[Dict[str, Any]]:
+    """Returns the first finding of each rule, check and tensor, and their number."""
+    firsts: Dict[Any, Dict[str, Any]] = {}
+    for each in findings:
+        key = each.rule, each.check, each.tensor
+        if key in firsts:
+            firsts[key]["count"] += 1
+            continue
+        firsts[key] = {
+            "rule": each.rule, "check": each.check, "tensor": each.tensor, "step": each.step,
+            "action": int(each.action), "value": number(each.value), "limit": number(each.limit),
+            "count": 1,
+        }  # fmt: skip
+    return list(firsts.values())
+
+
+def number(value: Optional[float]) -> Optional[float]:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
 # ---- figures -----------------------------------------------------------------------------
 
 
@@ -212,15 +237,27 @@ def print_figures(runs: Sequence[Run]) -> None:
     for low, high, name in BANDS:
         of = [each for each in faulty if low <= (each.severity or 0) < high]
         print(f"| found, {name} | {share([any(o.is_expected for o in e.found) for e in of])} |")
-        seen = [any(o.is_expected for o in e.found + e.looks) for e in of]
-        print(f"| found or worth a look, {name} | {share(seen)} |")
+        right = [any(o.is_right for o in each.found) for each in of]
+        print(f"| with a right finding, {name} | {share(right)} |")
     culprits = [one.names_culprit for each in faulty for one in each.found if one.is_expected]
     print(f"| culprit right | {share(culprits)} |")
     early = [any(one.step < each.begins for one in each.found) for each in faulty if each.begins]
     print(f"| nothing before onset | {share([not each for each in early])} |")
     live = [each.live_is_stored for each in runs if each.live_is_stored is not None]
+    print_diagnosis(faulty, healthy)
     print(f"| live findings equal stored ones | {share([bool(each) for each in live])} |")
     print(f"| seconds a run | {sum(each.seconds for each in runs) / max(1, len(runs)):.2f} |")
+
+
+def print_diagnosis(faulty: Sequence[Run], healthy: Sequence[Run]) -> None:
+    of_gross = [each for each in faulty if (each.severity or 0) >= BANDS[-1][0]]
+    of_found = [each for each in faulty if each.found]
+    sets = (("all faults", faulty), ("gross", of_gross), ("with findings", of_found))
+    for title, of in sets:
+        named = [([cause for cause, _ in each.causes], cause_of(each.kind)) for each in of]
+        print(f"| first cause right, {title} | {share([right in a[:1] for a, right in named])} |")
+        print(f"| one of three right, {title} | {share([right in a for a, right in named])} |")
+    print(f"| healthy runs without a diagnosis | {share([not e.causes for e in healthy])} |")
 
 
 def print_kinds(runs: Sequence[Run]) -> None:

@@ -20,10 +20,14 @@
 namespace smdebug::rules {
 namespace {
 
-enum Role : size_t { kGradients, kFrozen, kWeights, kBatches };
+enum Role : size_t { kGradients, kFrozen, kWeights, kBatches, kHeld };
 
 // The number of gradient elements that are kept to compare with the next gradient.
 constexpr int64_t kKeptElements = 256;
+
+// What a parameter held as its gradient since before an update, when a backward pass began.
+constexpr std::string_view kHeldGradients = "^held_gradient/";
+constexpr int64_t kMostHeld = 3;  // updates
 
 constexpr std::string_view kLossTargets = "Loss_input_1$";
 
@@ -111,6 +115,7 @@ struct Parameter {
   double gradient_norm = 0;  // at the previous step
   std::vector<double> gradient;
   int64_t growing = 0;  // consecutive steps
+  int64_t held = 0;     // updates in a row after which a gradient was kept
   GradientSums sums;
   SumSigns signs;
   RecordedSums recorded;
@@ -120,6 +125,8 @@ struct Parameter {
   std::optional<double> gradient_norm_now;
   std::vector<double> gradient_now;
   std::vector<double> weight_elements_now;
+  bool has_changed_now = false;
+  bool is_held_now = false;
   bool is_followed = false;  // sums and signs are up to date
   bool is_updated = false;   // the weight was recorded after the gradient
 };
@@ -140,7 +147,10 @@ class UpdateNotApplied final : public Rule {
       if (IsTraining(sample.Place().mode)) batches_[std::string(sample.Worker())].Add(sample);
       return;
     }
-    if (role == kGradients) {
+    if (role == kHeld) {
+      Parameter &parameter = ParameterOf(sample, WeightOfGradient(name.substr(name.find('_') + 1)));
+      parameter.is_held_now = sample.Reduce({tensor::ReductionKind::kL2, false}).value_or(0) > 0;
+    } else if (role == kGradients) {
       Parameter &parameter = ParameterOf(sample, WeightOfGradient(name));
       parameter.gradient_name = name;
       parameter.gradient_norm_now = sample.Reduce({tensor::ReductionKind::kL2, false});
@@ -176,6 +186,7 @@ class UpdateNotApplied final : public Rule {
       for (auto &[key, parameter] : parameters) {
         parameter.weight_now.reset();
         parameter.gradient_norm_now.reset();
+        parameter.has_changed_now = parameter.is_held_now = false;
       }
     }
   }
@@ -235,6 +246,7 @@ class UpdateNotApplied final : public Rule {
         NoteEvaluated();
         if (*parameter.weight != *parameter.weight_now) {
           parameter.unchanged = 0;
+          parameter.has_changed_now = true;
           ++changed;
         } else if (matters && parameter.had_gradient && !parameter.is_frozen) {
           // One update lies between two records of a weight, whether it is recorded before or after
@@ -250,11 +262,19 @@ class UpdateNotApplied final : public Rule {
     if (culprit == nullptr) return;
     const int64_t limit = changed > 0 ? limits_.patience : limits_.patience_all;
     if (Unchanged(*culprit) < limit) return;
-    Add(worker, culprit->weight_name, changed > 0 ? "not_updated" : "nothing_updated",
-        static_cast<double>(culprit->unchanged), static_cast<double>(limit),
+    const int digits = digits_[worker];
+    const bool are_few = limits_.rounded && AreFewDigits(digits);
+    const std::string_view check = are_few       ? "few_digits"
+                                   : changed > 0 ? "not_updated"
+                                                 : "nothing_updated";
+    Add(worker, culprit->weight_name, check, static_cast<double>(culprit->unchanged),
+        static_cast<double>(limit),
         StrCat("'", culprit->weight_name, "' has not changed for ", culprit->unchanged,
                " steps, though its gradient has a norm of ", Shortest(*culprit->gradient_norm_now),
-               changed > 0 ? "; other weights have" : "; no other weight has either"),
+               changed > 0 ? "; other weights have" : "; no other weight has either",
+               are_few ? StrCat(", and weights have ", digits,
+                                " binary digits: updates may be rounded away")
+                       : std::string()),
         findings);
   }
 
@@ -284,7 +304,8 @@ class UpdateNotApplied final : public Rule {
     }
     if (culprit == nullptr || all.ShareOfNeither() < kShareOfLost) return;
     if (all.Ratio() > kMostRatio || all.Chance() > kMostChance) return;
-    Add(worker, culprit->weight_name, "rounded_away", 100 * most, 100 * kShareOfLost,
+    Add(worker, culprit->weight_name, AreFewDigits(digits_[worker]) ? "rounded_away" : "too_small",
+        100 * most, 100 * kShareOfLost,
         StrCat(Shortest(100 * most), " % of the elements of '", culprit->weight_name,
                "' have not changed for ", 2 * kHalfOfLost,
                " steps, though they have gradients and others change: their updates are too small "
@@ -323,6 +344,22 @@ class UpdateNotApplied final : public Rule {
     bool AreFound() const { return culprit != nullptr && 2 * count >= judged; }
   };
 
+  // Finds gradients that outlast an update.  Returns true if it did.
+  bool EvaluateHeld(const std::string &worker, Parameters &parameters, Findings &findings) const {
+    for (auto &[key, parameter] : parameters) {
+      if (!parameter.has_changed_now) continue;
+      parameter.held = parameter.is_held_now ? parameter.held + 1 : 0;
+      if (parameter.held < kMostHeld) continue;
+      Add(worker, parameter.gradient_name, "accumulating", static_cast<double>(parameter.held),
+          static_cast<double>(kMostHeld),
+          StrCat("after ", parameter.held, " updates in a row, '", parameter.gradient_name,
+                 "' was added to what earlier updates had left: gradients are not reset to zero"),
+          findings);
+      return true;
+    }
+    return false;
+  }
+
   void EvaluateAllSums(const std::string &worker, Parameters &parameters, Findings &findings) {
     int64_t &last_step = last_steps_[worker];
     const bool is_gap = findings.Place().mode_step - 1 != last_step;
@@ -333,10 +370,13 @@ class UpdateNotApplied final : public Rule {
         parameter.sums.Clear();
         parameter.signs.Clear();
       }
-      if (repeats) parameter.recorded.Clear();
+      if (!repeats) continue;
+      parameter.recorded.Clear();
+      parameter.growing = 0;
     }
     const Sums sums = SumsOfUpdates(parameters);
     const Sums recorded = RecordedSumsOf(worker, parameters);
+    if (EvaluateHeld(worker, parameters, findings)) return;
     if (sums.AreFound()) {
       AddSums(worker, sums,
               StrCat("for ", sums.steps, " steps '", sums.culprit->weight_name,
@@ -540,8 +580,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
                        Selector::Make({"frozen"}, parameters.List("frozen_regex")));
   SMD_ASSIGN_OR_RETURN(Selector batches,
                        Selector::Make({}, {std::string(kModelInputs), std::string(kLossTargets)}));
+  SMD_ASSIGN_OR_RETURN(Selector held, Selector::Make({}, {std::string(kHeldGradients)}));
   return std::unique_ptr<Rule>(std::make_unique<UpdateNotApplied>(
-      Roles({std::move(gradients), std::move(frozen), std::move(weights), std::move(batches)}),
+      Roles({std::move(gradients), std::move(frozen), std::move(weights), std::move(batches),
+             std::move(held)}),
       limits));
 }
 

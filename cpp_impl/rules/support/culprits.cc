@@ -20,6 +20,7 @@ Finding *Culprits::Keep(const Sample &sample, const Offence &offence) {
   finding.value = offence.value;
   finding.limit = offence.limit;
   finding.check = offence.check;
+  finding.level = offence.level;
   return &finding;
 }
 

@@ -13,6 +13,7 @@ struct Offence {
   double value;
   double limit;
   std::string_view check = "";
+  Level level = Level::kFinding;
 };
 
 // Keeps the worst tensor of each worker and check at a step.

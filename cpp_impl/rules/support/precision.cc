@@ -25,8 +25,10 @@ int DigitsOf(const std::vector<double> &elements) {
   return digits;
 }
 
+bool AreFewDigits(int digits) { return digits >= kLeastDigits && digits <= kDigitsOfHalf; }
+
 bool MayRoundAway(size_t elements, int digits) {
-  return elements <= kFewElements && digits >= kLeastDigits && digits <= kDigitsOfHalf;
+  return elements <= kFewElements && AreFewDigits(digits);
 }
 
 }  // namespace smdebug::rules

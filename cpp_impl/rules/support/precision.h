@@ -13,6 +13,9 @@ inline constexpr size_t kFewElements = 100;
 // of bfloat16, whatever type holds them.
 int DigitsOf(const std::vector<double> &elements);
 
+// Reports whether weights of so many digits are stored in 16 bits or fewer.
+bool AreFewDigits(int digits);
+
 // Reports whether updates of a weight may vanish by rounding, at random, in a healthy training: it
 // has few elements, and the weights of its model have at most `digits`, few ones.
 bool MayRoundAway(size_t elements, int digits);

@@ -418,3 +418,63 @@ def test_rules_alone_ask_for_no_updates_and_states(out_dir, included):
         "updates" in included,
         "optimizer_state" in included,
     )
+
+
+# ---- gradients that are not reset --------------------------------------------------------
+
+
+def never(model: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor) -> None:
+    loss_of(model, x).backward()
+    optimizer.step()
+
+
+def never_and_clipped(model: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor) -> None:
+    loss_of(model, x).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+
+
+def to_zeros(model: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor) -> None:
+    optimizer.zero_grad(set_to_none=False)
+    loss_of(model, x).backward()
+    optimizer.step()
+
+
+def beside_another(model: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor) -> None:
+    """As a discriminator, whose gradients the generator's loss fills after its update."""
+    for to_none in (True, False):
+        optimizer.zero_grad(set_to_none=to_none)
+        loss_of(model, x).backward()
+        optimizer.step()
+        loss_of(model, x).backward()
+
+
+@pytest.mark.parametrize("is_registered", [True, False])
+@pytest.mark.parametrize(
+    ("step", "is_reset"),
+    [
+        (plain, True), (accumulated, True), (clipped, True), (to_zeros, True),
+        (beside_another, True), (never, False), (never_and_clipped, False),
+    ],
+)  # fmt: skip
+def test_gradients_that_are_not_reset_are_recorded_and_found(
+    step: Step, is_reset: bool, is_registered: bool, out_dir: str
+) -> None:
+    model = model_of_two()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    hook = recorded(out_dir, model)
+    if is_registered:
+        hook.register_optimizer(optimizer)
+    rules = RuleSet().add("UpdateNotApplied")
+    hook.attach(rules)
+    for x in batches(12):
+        step(model, optimizer, x)
+    hook.close()
+    live = [each for each in hook.take_findings() if each.check == "accumulating"]
+    trial = smd.create_trial(out_dir)
+    stored = RuleSet().add("UpdateNotApplied").evaluate(trial, wait=False)
+    assert [str(each) for each in stored if each.check == "accumulating"] == list(map(str, live))
+    held = [name for name in trial.tensor_names() if name.startswith("held_gradient/")]
+    assert held == ([] if is_reset else ["held_gradient/Sequential_2.bias"])
+    assert {each.tensor for each in live} == (set() if is_reset else {"gradient/Sequential_2.bias"})
+    assert is_reset or "not reset to zero" in live[0].message

@@ -69,13 +69,11 @@ TEST(DiagnosisTest, ChancesAddUpToOne) {
   EXPECT_NEAR(std::accumulate(chances.begin(), chances.end(), 0.0), 1, 1e-9);
 }
 
-TEST(DiagnosisTest, LowChancesAreDoubted) {
-  EXPECT_EQ(ConfidenceOf(0.9), 0.9);
-  EXPECT_EQ(ConfidenceOf(0), 0);
+TEST(DiagnosisTest, ConfidencesGrowWithChances) {
   double last = 0;
-  for (const double chance : {0.05, 0.1, 0.3, 0.5, 0.69, 0.7, 0.8}) {
-    EXPECT_LE(ConfidenceOf(chance), chance);
+  for (const double chance : {0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0}) {
     EXPECT_GT(ConfidenceOf(chance), last);
+    EXPECT_LT(ConfidenceOf(chance), 1);
     last = ConfidenceOf(chance);
   }
 }

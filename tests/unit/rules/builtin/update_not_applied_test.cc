@@ -239,7 +239,9 @@ FakeSource RoundedWeights(bool at_random) {
   constexpr size_t kSize = 40;
   FakeSource source;
   std::vector<double> weight(kSize);
-  for (size_t i = 0; i < kSize; ++i) weight[i] = i < 30 ? 0.75 : 0.0078125;
+  for (size_t i = 0; i < kSize; ++i) {
+    weight[i] = i < 30 ? 0.75 + static_cast<double>(i % 3) / 256 : 0.0078125;
+  }
   uint32_t random = 1;
   for (int64_t step = 0; step < 70; ++step) {
     source.Step(step, Mode::kTrain, step).Save("a.weight", weight);
@@ -267,6 +269,19 @@ TEST(UpdateNotAppliedTest, UpdatesThatAreRoundedAwayAreLost) {
   EXPECT_THAT(Evaluate(kRule, {}, random, Profile::kCalibrated).findings, IsEmpty());
   EXPECT_THAT(Evaluate(kRule, {{"rounded", "False"}}, lost, Profile::kCalibrated).findings,
               IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, WeightsOfFewDigitsMayRoundUpdatesAway) {
+  FakeSource source;
+  for (int64_t step = 0; step < 60; ++step) {
+    source.Step(step, Mode::kTrain, step);
+    source.Save("a.weight", std::vector<double>(200, 0.75 + 1.0 / 256));
+    source.Save("gradient/a.weight", std::vector<double>(200, Alternating(step)));
+  }
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  EXPECT_THAT(evaluated.Checks(), testing::Each("few_digits"));
+  ASSERT_FALSE(evaluated.findings.empty());
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("have 8 binary digits"));
 }
 
 TEST(UpdateNotAppliedTest, StepsOfEqualSizeUnderDecayAreNoSums) {
@@ -319,6 +334,32 @@ TEST(UpdateNotAppliedTest, ClippedSumsDoNotGrow) {
   const Evaluated evaluated = Evaluate(kRule, {}, summed, Profile::kCalibrated);
   ASSERT_THAT(evaluated.Checks(), Contains("accumulating"));
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("not reset"));
+}
+
+// A weight that is updated at every `every`-th step, and held a gradient before each step.
+FakeSource Holding(double held, int64_t every = 1) {
+  FakeSource source;
+  for (int64_t step = 0; step < 12; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("a.weight", {static_cast<double>(step / every), 1});
+    if (step > 0) source.Save("held_gradient/a.weight", {0, held});
+    source.Save("gradient/a.weight", {Alternating(step), 1});
+  }
+  return source;
+}
+
+TEST(UpdateNotAppliedTest, AGradientThatOutlastsUpdatesIsNotReset) {
+  FakeSource source = Holding(0.5);
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  EXPECT_THAT(evaluated.Checks(), testing::Each("accumulating"));
+  ASSERT_FALSE(evaluated.findings.empty());
+  EXPECT_EQ(evaluated.findings[0].place.step, 3);
+  EXPECT_EQ(evaluated.findings[0].tensor, "gradient/a.weight");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("after 3 updates in a row"));
+  FakeSource zeros = Holding(0);
+  EXPECT_THAT(Evaluate(kRule, {}, zeros, Profile::kCalibrated).findings, IsEmpty());
+  FakeSource accumulates = Holding(0.5, 12);  // gradients of several steps for one update
+  EXPECT_THAT(Evaluate(kRule, {}, accumulates, Profile::kCalibrated).Checks(),
+              Not(Contains("accumulating")));
 }
 
 TEST(UpdateNotAppliedTest, OneGradientThatGrowsIsNotAll) {

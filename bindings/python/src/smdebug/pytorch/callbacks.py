@@ -9,13 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Protocol, Tuple
 
+from smdebug.core.utils import import_framework
 from smdebug.pytorch.torch_state import in_backward, is_compiling, note_graph
 
 if TYPE_CHECKING:
     from smdebug import _raw
     from smdebug.pytorch.models import RegisteredModel
 
-__all__ = ["AfterForward", "AfterLoss", "AfterModel", "BeforeInplace", "BeforeModel", "OnGradient"]
+torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+__all__ = [
+    "AfterForward",
+    "AfterLoss",
+    "AfterModel",
+    "BeforeInplace",
+    "BeforeModel",
+    "OnGradient",
+    "OnHeldGradient",
+]
 
 
 class _Steps(Protocol):
@@ -23,6 +34,8 @@ class _Steps(Protocol):
 
     # Whether the open step saves something, and the model that runs is recorded.
     _is_saving: bool
+
+    _late: Any
 
     # Where the time goes, if the job is profiled.
     _profile: Any
@@ -34,6 +47,8 @@ class _Steps(Protocol):
     def _on_loss(self, name: str) -> None: ...
 
     def _on_gradient(self, name: str, gradient: Any, parameter: Any) -> None: ...
+
+    def _on_held(self, name: str, held: Any) -> None: ...
 
 
 class _Recorder(_Steps, Protocol):
@@ -179,3 +194,48 @@ class OnGradient(_Callback):
     def __call__(self, gradient: Any) -> None:
         if self._hook._is_saving:
             self._hook._on_gradient(self._name, gradient, self._parameter())
+
+
+class OnHeldGradient(_Callback):
+    """Is called when a backward pass reaches a parameter, before its gradient is added.
+
+    Tells the hook, which calls it `name`, of gradients that are not reset: the parameter still
+    holds what it held at the backward passes since the update before the last one.  So it may keep
+    a gradient for a while, as a discriminator does while the generator learns.
+    """
+
+    __slots__ = ("_held", "_is_kept", "_name", "_parameter", "_seen", "_version")
+
+    def __init__(self, hook: _Steps, name: str, parameter: Callable[[], Any]) -> None:
+        super().__init__(hook)
+        self._name = name
+        self._parameter = parameter
+        self._version: Optional[int] = None  # of the parameter, at the last backward pass
+        self._held: Any = None
+        self._seen = 0  # the version of what was held
+        self._is_kept = False  # since an update
+
+    def __call__(self, gradient: Any) -> None:
+        parameter = self._parameter()
+        if parameter is None:
+            return
+        held, version = parameter.grad, parameter._version
+        if type(held) is not torch.Tensor:  # parts of several processes, among others
+            held = None
+        is_kept = held is not None and held is self._held and self._is_as_before(held)
+        is_updated = version != self._version
+        self._held, self._version = held, version
+        self._seen = 0 if held is None else held._version
+        if not is_kept:
+            self._is_kept = False
+        elif is_updated:
+            if self._is_kept and self._hook._is_saving:
+                self._hook._on_held(self._name, held)
+            self._is_kept = True
+
+    def _is_as_before(self, held: Any) -> bool:
+        """Returns False if a gradient was perhaps set to zero since the last backward pass."""
+        if held.device.type == "cpu" and not self._hook._late.takes(held):
+            return bool(held.detach().any())
+        # Reading a device would wait for it.  The last backward pass has changed it once.
+        return bool(held._version == self._seen + 1)

@@ -229,6 +229,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             # Its calls are graphs, which a new callback would make PyTorch compile again.
             note_graph(model.key)
         model.watch_gradients(self._on_gradient_of, self._updated_parameters())
+        model.watch_held(self)
         model.note_versions()
 
     def _watch_calls(self, model: RegisteredModel, module: Any, counts_calls: bool) -> None:
@@ -376,6 +377,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self._occasional.forget()
         for model in self._models:
             model.forget_gradients()
+            model.forget_held()
         for watched in self._optimizers:
             forget_scaled(watched)
             watched.detach()
@@ -385,6 +387,12 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self._sums.clear()
 
     # ---- saving ---------------------------------------------------------------------
+
+    @guarded
+    def _on_held(self, name: str, held: Any) -> None:
+        """Saves a gradient that was not reset after an update."""
+        if held.layout == torch.strided and _raw.wants(self._handle, name):
+            self._save_made(name, held.detach().clone())
 
     @guarded(passes=(SMDebugTypeError,))
     def record_tensor_value(self, tensor_name: str, tensor_value: Any) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any, Callable, Container, Dict, List, Tuple
+from typing import Any, Callable, Container, Dict, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
+from smdebug.pytorch.callbacks import OnHeldGradient
 from smdebug.pytorch.parameters import NamedParameters, path_of
 
 __all__ = ["RegisteredModel", "module_name"]
@@ -35,6 +36,7 @@ class RegisteredModel:
     __slots__ = (
         "__weakref__",
         "_gradients",
+        "_held",
         "_is_named",
         "_module",
         "_versions",
@@ -52,6 +54,7 @@ class RegisteredModel:
         self._parameters: WeakKeyDictionary[Any, NamedParameters] = WeakKeyDictionary()
         self._parameters[module] = NamedParameters(f"{name}_")
         self._gradients: Dict[int, Tuple[Any, str, Any]] = {}
+        self._held: Optional[Tuple[Any, Any]] = None
         self._versions: Dict[str, int] = {}
 
     @property
@@ -101,11 +104,33 @@ class RegisteredModel:
         self.forget_gradients()
         self._gradients = current
 
+    def watch_held(self, hook: Any) -> None:
+        """Adds a callback to the smallest parameter that needs a gradient, which costs least.
+
+        A script resets all gradients or none.
+        """
+        if self._held is not None and self._held[0]() is not None:
+            return
+        trained = [each for each in self.named() if each[1].requires_grad]
+        if not trained:
+            return
+        name, parameter = min(trained, key=lambda each: each[1].numel())
+        reference = weakref.ref(parameter)
+        callback = OnHeldGradient(hook, f"held_gradient/{name}", reference)
+        handle = parameter.register_hook(callback)
+        self._held = (reference, handle)
+
     def forget_gradients(self) -> None:
         """Removes the callbacks."""
         for _, _, handle in self._gradients.values():
             handle.remove()
         self._gradients = {}
+
+    def forget_held(self) -> None:
+        """Removes the callback of `watch_held`."""
+        if self._held is not None:
+            self._held[1].remove()
+            self._held = None
 
     def note_versions(self) -> None:
         """Notes which state the parameters have now, for `has_changed`."""

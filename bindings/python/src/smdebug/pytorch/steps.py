@@ -332,6 +332,7 @@ class StepHook(FrameworkHook):
         with self._late.batch():
             self._save_each([name for name, _ in shown], [parameter for _, parameter in shown])
         model.watch_gradients(self._on_gradient_of, applied)
+        model.watch_held(self)
 
     def _tell_parts(self, named: List[Tuple[str, Any]]) -> None:
         """Records once which parts of distributed parameters this process holds."""

@@ -1,0 +1,92 @@
+// Finds inputs of a model that are far from a mean of 0 and a standard deviation of 1.
+#include <algorithm>
+#include <cmath>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/selector.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+constexpr int64_t kMostElements = 65'536;
+// With more axes, inputs are images, which CheckInputImages evaluates.
+constexpr size_t kMostAxes = 3;
+
+struct Limits {
+  double most;
+  double share;
+  int64_t patience;
+};
+
+class InputScale final : public Rule {
+ public:
+  InputScale(Selector selector, const Limits &limits)
+      : Rule("InputScale"), selector_(std::move(selector)), limits_(limits) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const tensor::View *form = sample.RealElements();
+    if (form == nullptr || !tensor::IsFloat(form->dtype) || !IsTraining(sample.Place().mode)) {
+      return;
+    }
+    if (form->shape.size() < 2 || form->shape.size() > kMostAxes) return;
+    const std::vector<double> elements = sample.SomeNumbers(kMostElements);
+    if (elements.empty()) return;
+    NoteEvaluated();
+    // A few large elements, as of a corrupt sample, say nothing about the scale.
+    const auto large = std::count_if(elements.begin(), elements.end(), [this](double each) {
+      return std::fabs(each) > limits_.most;
+    });
+    const double share = 100 * static_cast<double>(large) / static_cast<double>(elements.size());
+    int64_t &steps = steps_.Of(sample);
+    steps = share >= limits_.share ? steps + 1 : 0;
+    if (steps < limits_.patience) return;
+    culprits_.Offer(sample, {share, share, limits_.share, "", Level::kWorthALook}, [&] {
+      return StrCat(Shortest(share), " % of the input '", sample.Tensor(), "' are beyond ",
+                    Shortest(limits_.most), " or below -", Shortest(limits_.most),
+                    "; normalised inputs seldom are beyond 3");
+    });
+  }
+
+  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+
+  std::string Missing() const override { return "inputs of the model with their elements"; }
+
+ private:
+  const Selector selector_;
+  const Limits limits_;
+  TensorStates<int64_t> steps_;  // consecutive, at which inputs were large
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"tensor_regex", kModelInputs, kModelInputs,
+     "expressions found in the names of the model's inputs, separated by commas"},
+    {"most", "10", "10", "absolute value above which an element is large"},
+    {"share", "5", "5", "minimum percentage of elements that are large"},
+    {"patience", "5", "5", "number of consecutive steps before a finding"},
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Limits limits{};
+  SMD_ASSIGN_OR_RETURN(limits.most, parameters.Number("most", 0, 1e300));
+  SMD_ASSIGN_OR_RETURN(limits.share, parameters.Number("share", 0, 100));
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(Selector selector, Selector::Make({}, parameters.List("tensor_regex")));
+  return std::unique_ptr<Rule>(std::make_unique<InputScale>(std::move(selector), limits));
+}
+
+}  // namespace
+
+const RuleSpec kInputScale = {"InputScale", "many elements of the model's inputs are far from 0",
+                              kParameters, Make};
+
+}  // namespace smdebug::rules
