@@ -44,7 +44,8 @@ const char *FindSpecial(const char *at, const char *end) {
 // Characters of numbers, true, false and null.
 constexpr auto kWordCharacters = [] {
   std::array<bool, 256> is_one{};
-  for (const char c : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-.")) {
+  for (const char c :
+       std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-.")) {
     is_one[static_cast<unsigned char>(c)] = true;
   }
   return is_one;

@@ -247,10 +247,7 @@ TimelineFileReader::Found TimelineFileReader::Finish(TimelineEvent *out) {
 void TimelineFileReader::ReadArgs(TimelineEvent *out) {
   JsonCursor cursor(out->args);
   // Its text is returned as it is, and must be JSON.
-  if (!raw_.has_members && !ParseArgs(&cursor)) {
-    out->args = {};
-    return;
-  }
+  if (!raw_.has_members && !ParseArgs(&cursor)) out->args = {};
   if (!raw_.step.empty()) out->step = WholeNumber(raw_.step);
   if (!raw_.process.empty()) out->pid = WholeNumber(raw_.process);
   if (!raw_.thread.empty()) out->tid = WholeNumber(raw_.thread);

@@ -15,8 +15,9 @@
 
 namespace smdebug::profile_rules {
 
-// Each worker is a process, each phase a thread, or several where its events overlap; samples are counters of their node.  Times are in
-// microseconds since the first event.  For one thread at a time.
+// Each worker is a process, each phase a thread, or several where its events overlap; samples are
+// counters of their node.  Times are in microseconds since the first event.  For one thread at a
+// time.
 class MergedTimeline {
  public:
   using Write = std::function<Status(std::string_view)>;

@@ -21,9 +21,7 @@ typedef struct {
   const char *texts;
 } Texts;
 
-static const struct ArrowArray *ArrayAt(PyObject *address) {
-  return PyLong_AsVoidPtr(address);
-}
+static const struct ArrowArray *ArrayAt(PyObject *address) { return PyLong_AsVoidPtr(address); }
 
 static int IsValid(const uint8_t *valid, int64_t row) {
   return valid == NULL || (valid[row >> 3] >> (row & 7) & 1) != 0;
@@ -50,8 +48,7 @@ static Slot *SlotOf(Slot *slots, const char *text, int32_t size) {
 }
 
 static int Holds(const Slot *slot, const char *text, int32_t size) {
-  return slot->object != NULL && slot->size == size &&
-         memcmp(slot->text, text, (size_t)size) == 0;
+  return slot->object != NULL && slot->size == size && memcmp(slot->text, text, (size_t)size) == 0;
 }
 
 /* Takes ownership of `object`. */
@@ -173,8 +170,7 @@ PyObject *SmdColumnWholes(PyObject *Py_UNUSED(module), PyObject *address) {
   for (int64_t row = 0; list != NULL && row < array->length; ++row) {
     const double number = numbers[row];
     const int is_whole = number > -most && number < most && (double)(int64_t)number == number;
-    PyObject *item =
-        is_whole ? PyLong_FromLongLong((int64_t)number) : PyFloat_FromDouble(number);
+    PyObject *item = is_whole ? PyLong_FromLongLong((int64_t)number) : PyFloat_FromDouble(number);
     if (item == NULL || PyList_SetItem(list, (Py_ssize_t)row, item) < 0) Py_CLEAR(list);
   }
   return list;
