@@ -59,7 +59,7 @@ TEST(ProfilerTest, FollowsAFile) {
 TEST(ProfilerTest, MistakesThrow) {
   const Folder folder;
   EXPECT_EQ(CodeOf([] { ProfilerOptions().Set("out_dri", "x"); }), SMD_INVALID_ARGUMENT);
-  EXPECT_EQ(CodeOf([] { Profiler profiler{ProfilerOptions()}; }), SMD_INVALID_CONFIG);
+  EXPECT_EQ(CodeOf([] { Profiler profiler{ProfilerOptions()}; }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { ImportTrace(folder / "none.json", folder / "profile"); }), SMD_NOT_FOUND);
 }
 

@@ -51,7 +51,7 @@ public record ProfileEvaluation(List<Finding> findings, List<RuleResult> results
       return new ProfileEvaluation(
           Finding.take(Raw.smd_profile_rules_findings(evaluation)),
           RuleResult.take(Raw.smd_profile_rules_results(evaluation)),
-          Raw.smd_profile_rules_charts(evaluation));
+          Lists.takeText(Raw.smd_profile_rules_charts(evaluation)));
     } finally {
       Raw.smd_profile_rules_free(evaluation);
     }
