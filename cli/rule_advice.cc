@@ -11,7 +11,7 @@ struct Advice {
   std::string_view text;
 };
 
-constexpr std::array<Advice, 42> kAdvice = {{
+constexpr std::array<Advice, 43> kAdvice = {{
     {"VanishingGradient",
      "Normalise between layers, add connections around them, or use ReLU and an "
      "initialisation that suits it. In findings of the check 'unused', the parameter "
@@ -114,6 +114,8 @@ constexpr std::array<Advice, 42> kAdvice = {{
      "Lower beta2 or the learning rate, or clip updates. If the check is 'lost', "
      "restore the whole state of the optimiser with the weights."},
     {"OutputLogitDrift", "Add a z-loss. If there is one, check its sign."},
+    {"LearningRateJump",
+     "Check the schedule: its unit of steps, its factors, and its state after a restart."},
 }};
 
 }  // namespace

@@ -43,7 +43,7 @@ function(fail_if_missing)
   if(SMDEBUG_S3)
     set(smaller "\nlibcurl and libcrypto are only needed for trials in buckets: -DSMDEBUG_S3=OFF.")
   endif()
-  message(FATAL_ERROR "libsmdebug needs ${libraries}, which was not found.  On Debian, run\n"
+  message(FATAL_ERROR "libsmdebug needs these, which were not found: ${libraries}.  On Debian, run\n"
     "  apt install ${packages}\n"
     "or let your project build cJSON, PCRE2 and Highway before it includes libsmdebug, and set "
     "RAPIDJSON_INCLUDE_DIR to the folder that has rapidjson (docs/c.md says how).${smaller}")

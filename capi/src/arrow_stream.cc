@@ -25,6 +25,7 @@ bool IsList(ColumnType type) {
 const char *FormatOf(ColumnType type) {
   switch (type) {
     case ColumnType::kText: return "u";
+    case ColumnType::kCodes: return "i";
     case ColumnType::kInteger: return "l";
     case ColumnType::kNumber: return "g";
     case ColumnType::kTime: return "tsu:";
@@ -39,6 +40,7 @@ template <class T>
 struct Owner {
   std::vector<T> children;
   std::vector<T *> pointers;
+  std::unique_ptr<T> dictionary;
   std::shared_ptr<const Batch> batch;
   std::array<const void *, 3> buffers{};
 
@@ -53,6 +55,8 @@ void Release(T *exported) {
   for (T &child : owner->children) {
     if (child.release != nullptr) child.release(&child);
   }
+  T *const dictionary = owner->dictionary.get();
+  if (dictionary != nullptr && dictionary->release != nullptr) dictionary->release(dictionary);
   exported->release = nullptr;
   delete owner;
 }
@@ -63,14 +67,16 @@ void Own(std::unique_ptr<Owner<T>> owner, T *exported) {
   owner->PointToChildren();
   exported->n_children = static_cast<int64_t>(owner->children.size());
   exported->children = owner->pointers.empty() ? nullptr : owner->pointers.data();
+  exported->dictionary = owner->dictionary.get();
   exported->release = Release<T>;
   exported->private_data = owner.release();
 }
 
 void ExportField(const char *format, const char *name, std::vector<ArrowSchema> children,
-                 ArrowSchema *out) {
+                 ArrowSchema *out, std::unique_ptr<ArrowSchema> dictionary = nullptr) {
   auto owner = std::make_unique<Owner<ArrowSchema>>();
   owner->children = std::move(children);
+  owner->dictionary = std::move(dictionary);
   *out = {format, name, nullptr, ARROW_FLAG_NULLABLE, 0, nullptr, nullptr, nullptr, nullptr};
   Own(std::move(owner), out);
 }
@@ -86,8 +92,14 @@ void ExportSchema(const std::vector<ColumnSpec> &columns, ArrowSchema *out) {
       const bool is_whole = columns[i].type == ColumnType::kIntegers;
       ExportField(is_whole ? "l" : "g", "item", {}, &items.emplace_back());
     }
+    std::unique_ptr<ArrowSchema> texts;
+    if (columns[i].type == ColumnType::kCodes) {
+      texts = std::make_unique<ArrowSchema>();
+      ExportField(FormatOf(ColumnType::kText), "", {}, texts.get());
+    }
     // The names are literals, hence NUL-terminated.
-    ExportField(FormatOf(columns[i].type), columns[i].name.data(), std::move(items), &fields[i]);
+    ExportField(FormatOf(columns[i].type), columns[i].name.data(), std::move(items), &fields[i],
+                std::move(texts));
   }
   ExportField("+s", "", std::move(fields), out);
   out->flags = 0;
@@ -103,9 +115,10 @@ struct Buffers {
 
 void ExportArray(size_t length, size_t nulls, const void *validity, Buffers buffers,
                  std::vector<ArrowArray> children, const std::shared_ptr<const Batch> &batch,
-                 ArrowArray *out) {
+                 ArrowArray *out, std::unique_ptr<ArrowArray> dictionary = nullptr) {
   auto owner = std::make_unique<Owner<ArrowArray>>();
   owner->children = std::move(children);
+  owner->dictionary = std::move(dictionary);
   owner->batch = batch;
   owner->buffers = {validity, buffers.second, buffers.third};
   *out = {};
@@ -128,7 +141,14 @@ void ExportColumn(const Column &column, const std::shared_ptr<const Batch> &batc
   } else if (column.Type() == ColumnType::kText || column.Type() == ColumnType::kBytes) {
     buffers = {3, column.Offsets().data(), column.Data()};
   }
-  ExportArray(column.Rows(), column.Nulls(), validity, buffers, std::move(items), batch, out);
+  std::unique_ptr<ArrowArray> texts;
+  if (column.Type() == ColumnType::kCodes) {
+    texts = std::make_unique<ArrowArray>();
+    ExportArray(column.Offsets().size() - 1, 0, nullptr,
+                {3, column.Offsets().data(), column.Texts()}, {}, batch, texts.get());
+  }
+  ExportArray(column.Rows(), column.Nulls(), validity, buffers, std::move(items), batch, out,
+              std::move(texts));
 }
 
 void ExportBatch(Batch rows, ArrowArray *out) {

@@ -61,10 +61,7 @@ smd_error *smd_scan_schema(const smd_scan *scan, ArrowSchema *out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(scan, "scan"));
-    const auto all = tables::ColumnsOf(scan->request.table);
-    std::vector<tables::ColumnSpec> columns;
-    for (const size_t column : scan->request.Columns()) columns.push_back(all[column]);
-    ExportSchema(columns, out);
+    ExportSchema(scan->request.Schema(), out);
     return Status::Ok();
   });
 }

@@ -112,8 +112,8 @@ Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
   }
   for (const Record &record : recorded.records) {
     const tensor::Reduction reduction = *record.entry.kind.AsReduction();
-    if (const auto number = format::ReadScalarRecord(BytesIn(part, record))) {
-      sample.AddReduction(reduction, *number);
+    if (const auto scalar = format::ReadScalarRecord(BytesIn(part, record))) {
+      sample.AddReduction(reduction, scalar->number);
       continue;
     }
     SMD_RETURN_IF_ERROR(Read(

@@ -101,22 +101,26 @@ Status AskForReason(S3Client &client, const std::string &key) {
 }
 
 struct Page {
-  std::vector<std::string> keys;
+  std::vector<ListedObject> objects;
   std::string next;  // token; empty at the end
 };
 
-Status AddKeys(const net::Element &list, std::string_view group, std::string_view name,
-               std::vector<std::string> *keys) {
+Status AddObjects(const net::Element &list, std::string_view group, std::string_view name,
+                  std::vector<ListedObject> *objects) {
   const bool is_encoded = list.TextOf("EncodingType") == "url";
-  for (const net::Element *object : list.FindAll(group)) {
-    std::string key(object->TextOf(name));
+  for (const net::Element *element : list.FindAll(group)) {
+    ListedObject object{.key = std::string(element->TextOf(name)),
+                        .etag = std::string(element->TextOf("ETag"))};
     if (is_encoded) {
-      SMD_ASSIGN_OR_RETURN(key, net::PercentDecode(key, net::Pluses::kAreSpaces));
+      SMD_ASSIGN_OR_RETURN(object.key, net::PercentDecode(object.key, net::Pluses::kAreSpaces));
     }
-    keys->push_back(std::move(key));
+    object.modified_at = net::ParseIsoDate(element->TextOf("LastModified")).value_or(0);
+    objects->push_back(std::move(object));
   }
   return Status::Ok();
 }
+
+bool IsBefore(const ListedObject &a, const ListedObject &b) { return a.key < b.key; }
 
 Result<Page> ParsePage(std::string_view body, bool has_groups) {
   SMD_ASSIGN_OR_RETURN(const net::Element list, net::ParseXml(body));
@@ -124,10 +128,10 @@ Result<Page> ParsePage(std::string_view body, bool has_groups) {
     return CorruptData("the answer", StrCat("is a <", list.name, ">, not a <ListBucketResult>"));
   }
   Page page;
-  SMD_RETURN_IF_ERROR(AddKeys(list, "Contents", "Key", &page.keys));
+  SMD_RETURN_IF_ERROR(AddObjects(list, "Contents", "Key", &page.objects));
   if (has_groups) {
-    SMD_RETURN_IF_ERROR(AddKeys(list, "CommonPrefixes", "Prefix", &page.keys));
-    std::sort(page.keys.begin(), page.keys.end());
+    SMD_RETURN_IF_ERROR(AddObjects(list, "CommonPrefixes", "Prefix", &page.objects));
+    std::sort(page.objects.begin(), page.objects.end(), IsBefore);
   }
   if (list.TextOf("IsTruncated") == "true") {
     page.next = list.TextOf("NextContinuationToken");
@@ -235,29 +239,38 @@ Status DeleteObject(S3Client &client, const std::string &key) {
   return removed.GetCode() == Code::kNotFound ? Status::Ok() : removed;
 }
 
-Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &query) {
+Result<std::vector<ListedObject>> ListObjects(S3Client &client, const ListQuery &query) {
   const std::string location = client.LocationOf(query.prefix);
-  std::vector<std::string> keys;
+  std::vector<ListedObject> objects;
   std::string token;
   int empty_pages = 0;
   for (int pages = 0; pages < kMostPages && empty_pages < kMostEmptyPages; ++pages) {
     SMD_ASSIGN_OR_RETURN(Page page, GetPage(client, query, token));
-    const bool is_new = keys.empty() || page.keys.empty() || page.keys.front() > keys.back();
+    const bool is_new =
+        objects.empty() || page.objects.empty() || IsBefore(objects.back(), page.objects.front());
     if (!is_new || (!token.empty() && page.next == token)) break;
-    const size_t before = keys.size();
-    for (std::string &key : page.keys) {
-      if (!key.starts_with(query.prefix)) {
-        return CorruptData(location, StrCat("listing failed: the service returned '", Excerpt(key),
-                                            "', which was not requested"));
+    const size_t before = objects.size();
+    for (ListedObject &object : page.objects) {
+      if (!object.key.starts_with(query.prefix)) {
+        return CorruptData(location, StrCat("listing failed: the service returned '",
+                                            Excerpt(object.key), "', which was not requested"));
       }
-      keys.push_back(std::move(key));
+      objects.push_back(std::move(object));
     }
-    empty_pages = keys.size() == before ? empty_pages + 1 : 0;
-    const bool is_enough = query.most != 0 && keys.size() >= query.most;
-    if (page.next.empty() || is_enough) return keys;
+    empty_pages = objects.size() == before ? empty_pages + 1 : 0;
+    const bool is_enough = query.most != 0 && objects.size() >= query.most;
+    if (page.next.empty() || is_enough) return objects;
     token = std::move(page.next);
   }
   return CorruptData(location, "listing does not end: the service repeats a page");
+}
+
+Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &query) {
+  SMD_ASSIGN_OR_RETURN(std::vector<ListedObject> objects, ListObjects(client, query));
+  std::vector<std::string> keys;
+  keys.reserve(objects.size());
+  for (ListedObject &object : objects) keys.push_back(std::move(object.key));
+  return keys;
 }
 
 }  // namespace smdebug::aws

@@ -19,7 +19,7 @@ namespace smdebug::aws {
 
 struct ObjectInfo {
   uint64_t size = 0;
-  std::string etag{};  // empty if the service has none
+  std::string etag{};      // empty if the service has none
   double modified_at = 0;  // seconds since 1970
 };
 
@@ -58,7 +58,15 @@ struct ListQuery {
   uint32_t most = 0;  // keys; 0: all
 };
 
-// Returns the keys in order.  Fails with CORRUPT_DATA if the service's pages never end.
+struct ListedObject {
+  std::string key;
+  std::string etag{};      // empty if the service has none, and for keys that are listed as one
+  double modified_at = 0;  // seconds since 1970; 0 if unknown
+};
+
+// Both return what they list in the order of keys.  Fail with CORRUPT_DATA if the service's pages
+// never end.
+Result<std::vector<ListedObject>> ListObjects(S3Client &client, const ListQuery &query);
 Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &query);
 
 }  // namespace smdebug::aws

@@ -1,6 +1,6 @@
 #include "format/index_json_scan.h"
 
-#include <charconv>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -40,16 +40,30 @@ class Scanner {
     return true;
   }
 
-  bool Name(std::string *out) { return Text(out) && !out->empty(); }
+  // Mostly `*out` is the name already: that of the last file's entry in the same place.
+  bool Name(std::string *out) {
+    const size_t size = out->size();
+    const bool is_same = size > 0 && size < left_.size() && left_[size] == '"' &&
+                         std::memcmp(left_.data(), out->data(), size) == 0 && IsPlainText(*out);
+    if (!is_same) return Text(out) && !out->empty();
+    left_.remove_prefix(size + 1);
+    return true;
+  }
 
   // JSON has only one form for a non-negative integer.
   template <class Integer>
   bool Number(Integer *out) {
-    const char *const end = left_.data() + left_.size();
-    const auto [rest, error] = std::from_chars(left_.data(), end, *out);
-    const auto digits = static_cast<size_t>(rest - left_.data());
-    if (error != std::errc{} || left_.front() == '-') return false;
+    uint64_t number = 0;
+    size_t digits = 0;
+    if (left_.size() >= sizeof(uint64_t)) number = FirstDigits(left_.data(), &digits);
+    const bool goes_on = digits == sizeof(uint64_t) || digits == 0;
+    while (goes_on && digits < left_.size() && IsDigit(left_[digits])) {
+      if (digits == kMostDigits) return false;
+      number = number * 10 + static_cast<uint64_t>(left_[digits++] - '0');
+    }
+    if (digits == 0 || !std::in_range<Integer>(number)) return false;
     if (digits > 1 && left_.front() == '0') return false;
+    *out = static_cast<Integer>(number);
     left_.remove_prefix(digits);
     return true;
   }
@@ -66,6 +80,31 @@ class Scanner {
   }
 
  private:
+  // A number of so many digits fits into 64 bits; none here needs more.
+  static constexpr size_t kMostDigits = 19;
+
+  static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+  // Returns the number that the leading digits among eight characters make, and how many they are.
+  static uint64_t FirstDigits(const char *text, size_t *count) {
+    using plain_text_internal::kEach;
+    using plain_text_internal::kHighBits;
+    static_assert(std::endian::native == std::endian::little);
+    uint64_t word = 0;
+    std::memcpy(&word, text, sizeof word);
+    // A carry or borrow affects only what follows the first other character.
+    const uint64_t others = ((word + kEach * (0x7F - '9')) | (word - kEach * '0')) & kHighBits;
+    *count = static_cast<size_t>(std::countr_zero(others)) / 8;
+    if (*count == 0) return 0;
+    // Zeros take the places before the digits.  Then pairs are joined, and fours, and all.
+    uint64_t digits = (word - kEach * '0') << (64 - 8 * *count);
+    digits = digits * 10 + (digits >> 8);
+    constexpr uint64_t kPairs = 0x000000FF000000FFU;
+    return ((digits & kPairs) * 0x000F424000000064U +
+            ((digits >> 16) & kPairs) * 0x0000271000000001U) >>
+           32;
+  }
+
   std::string_view left_;
 };
 

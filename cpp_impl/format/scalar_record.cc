@@ -36,8 +36,11 @@ class Fields {
     return First(Varint());
   }
 
-  void SkipFixed64(uint32_t number) {
-    if (Take(number, WireType::kFixed64)) First(sizeof(uint64_t));
+  double Double(uint32_t number) {
+    double value = 0;
+    const ByteSpan bytes = Take(number, WireType::kFixed64) ? First(sizeof value) : ByteSpan();
+    if (!bytes.empty()) std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
   }
 
  private:
@@ -77,8 +80,9 @@ class Fields {
   bool is_good_ = true;
 };
 
-// Returns true if the shape is (1).
+// Returns true if the shape is () or (1).
 bool IsOfOne(ByteSpan shape) {
+  if (shape.empty()) return true;
   Fields dims(shape);
   Fields dim(dims.Bytes(shape_field::kDim));
   const bool is_one = dim.Number(dim_field::kSize) == 1;
@@ -100,8 +104,10 @@ std::optional<double> NumberOf(ByteSpan tensor) {
   const bool is_of_one = IsOfOne(fields.Bytes(tensor_field::kShape));
   const ByteSpan content = fields.Bytes(tensor_field::kContent);
   if (!fields.IsAtEnd() || !is_of_one) return std::nullopt;
-  if (dtype == tensor::DTypeToFile(tensor::DType::kFloat32)) return NumberIn<float>(content);
-  if (dtype == tensor::DTypeToFile(tensor::DType::kFloat64)) return NumberIn<double>(content);
+  const auto is = [dtype](tensor::DType type) { return dtype == tensor::DTypeToFile(type); };
+  if (is(tensor::DType::kFloat32)) return NumberIn<float>(content);
+  if (is(tensor::DType::kFloat64)) return NumberIn<double>(content);
+  if (is(tensor::DType::kInt64)) return NumberIn<int64_t>(content);
   return std::nullopt;
 }
 
@@ -126,7 +132,7 @@ bool IsOfMode(ByteSpan metadata) {
 
 }  // namespace
 
-std::optional<double> ReadScalarRecord(ByteSpan record) {
+std::optional<ScalarRecord> ReadScalarRecord(ByteSpan record) {
   constexpr size_t kFrame = kRecordHeaderSize + kRecordFooterSize;
   if (record.size() < kFrame) return std::nullopt;
   const auto size = ParseRecordHeader(record.first(kRecordHeaderSize));
@@ -134,9 +140,10 @@ std::optional<double> ReadScalarRecord(ByteSpan record) {
   // Any other footer needs a checksum over the payload.
   if (ParseRecordFooter(record.last(kRecordFooterSize)) != kConstantFooter) return std::nullopt;
 
+  ScalarRecord read;
   Fields event(record.subspan(kRecordHeaderSize, *size));
   if (event.NextIs(event_field::kWallTime, WireType::kFixed64)) {
-    event.SkipFixed64(event_field::kWallTime);
+    read.wall_time = event.Double(event_field::kWallTime);
   }
   if (event.NextIs(event_field::kStep, WireType::kVarint)) event.Number(event_field::kStep);
   Fields summary(event.Bytes(event_field::kSummary));
@@ -146,7 +153,10 @@ std::optional<double> ReadScalarRecord(ByteSpan record) {
   const ByteSpan metadata = value.Bytes(value_field::kMetadata);
   if (!event.IsAtEnd() || !summary.IsAtEnd() || !value.IsAtEnd()) return std::nullopt;
   if (!IsOfMode(metadata) || !(IsAscii(name) || IsUtf8(name))) return std::nullopt;
-  return NumberOf(tensor);
+  const std::optional<double> number = NumberOf(tensor);
+  if (!number) return std::nullopt;
+  read.number = *number;
+  return read;
 }
 
 }  // namespace smdebug::format

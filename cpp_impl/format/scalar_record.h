@@ -1,4 +1,4 @@
-// Decodes records of saved reductions: trials have very many of them.
+// Decodes records of one number, of which trials have very many: reductions and scalars.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,14 @@
 
 namespace smdebug::format {
 
-// Returns the number in a record that this library wrote for a float32 or float64 tensor of shape
-// (1).  Returns nothing for any other record, including one that ParseRecord() reports as damaged.
-std::optional<double> ReadScalarRecord(ByteSpan record);
+struct ScalarRecord {
+  double number = 0;
+  double wall_time = 0;  // seconds since 1970
+};
+
+// Returns what a record holds that this library wrote for a float32, float64 or int64 tensor of
+// shape () or (1).  Returns nothing for any other record, including one that ParseRecord() reports
+// as damaged.
+std::optional<ScalarRecord> ReadScalarRecord(ByteSpan record);
 
 }  // namespace smdebug::format

@@ -1,8 +1,8 @@
 #include "rules/named_sets.h"
 
-#include "rules/registry.h"
-
 #include <array>
+
+#include "rules/registry.h"
 
 namespace smdebug::rules {
 namespace {
@@ -22,8 +22,9 @@ constexpr std::array kLlm = {
     NamedSetRule{"DeadExpert", "{}"},
     NamedSetRule{"StepRecompute", "{}"},
     NamedSetRule{"GradientNotReset", "{}"},
-    // The check of single elements alone.
-    NamedSetRule{"WeightUpdateRatio", R"({"large_threshold": 1e300, "small_threshold": 0})"},
+    // The check of single elements alone, of more elements than a check of a whole weight needs.
+    NamedSetRule{"WeightUpdateRatio",
+                 R"({"large_threshold": 1e300, "small_threshold": 0, "sample": 16384})"},
     NamedSetRule{"LossSpike", "{}"},
     NamedSetRule{"GradNormSpike", "{}"},
     NamedSetRule{"GradBlowup", "{}"},
@@ -35,6 +36,7 @@ constexpr std::array kLlm = {
     NamedSetRule{"AdamEpsDominates", "{}"},
     NamedSetRule{"SecondMomentStale", "{}"},
     NamedSetRule{"OutputLogitDrift", "{}"},
+    NamedSetRule{"LearningRateJump", "{}"},
 };
 
 }  // namespace

@@ -53,6 +53,7 @@ constexpr std::array kRules = {
     &kAdamEpsDominates,
     &kSecondMomentStale,
     &kOutputLogitDrift,
+    &kLearningRateJump,
 };
 
 Result<const RuleSpec *> FindRule(std::string_view name) {

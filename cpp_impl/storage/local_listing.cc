@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -56,6 +57,34 @@ Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::st
   if (errno != 0) return SystemError("reading", path, errno);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+Status ReadVersions(FileDescriptor opened, const std::string &path, const std::string &folder,
+                    std::vector<ListedFile> *files) {
+  const FileDescriptor here(fcntl(opened.Number(), F_DUPFD_CLOEXEC, 0));
+  if (!here.IsOpen()) return SystemError("reading", path, errno);
+  SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadFolder(std::move(opened), path));
+  for (const std::string &name : names) {
+    struct stat facts {};
+    if (fstatat(here.Number(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT) continue;
+      return SystemError("looking at", StrCat(path, "/", name), errno);
+    }
+    if (S_ISDIR(facts.st_mode)) continue;
+    // The time of the last change cannot be set, but some file systems do not have it.
+    const std::array<int64_t, 6> version = {static_cast<int64_t>(facts.st_ino),
+                                            facts.st_size,
+                                            facts.st_mtim.tv_sec,
+                                            facts.st_mtim.tv_nsec,
+                                            facts.st_ctim.tv_sec,
+                                            facts.st_ctim.tv_nsec};
+    constexpr double kNanosecond = 1e-9;
+    files->push_back({StrCat(folder, "/", name),
+                      std::string(AsText(std::as_bytes(std::span(version)))),
+                      static_cast<double>(facts.st_mtim.tv_sec) +
+                          static_cast<double>(facts.st_mtim.tv_nsec) * kNanosecond});
+  }
+  return Status::Ok();
 }
 
 LocalListing::LocalListing(std::string_view root, std::string folder)

@@ -12,6 +12,7 @@
 #include "base/file_descriptor.h"
 #include "storage/local_events.h"
 #include "storage/store.h"
+#include "storage/versions.h"
 
 namespace smdebug::storage {
 
@@ -19,6 +20,9 @@ namespace smdebug::storage {
 enum class Entries : uint8_t { kAll, kFolders };
 Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::string &path,
                                             Entries which = Entries::kAll);
+// Appends the files in an open folder, whose name is `folder`, in the order of their names.
+Status ReadVersions(FileDescriptor opened, const std::string &path, const std::string &folder,
+                    std::vector<ListedFile> *files);
 
 // Uses kernel events where they are available.  Elsewhere it checks each folder's modification
 // time, and reads a folder only if that time has changed.  If nothing has changed, a call costs two

@@ -366,6 +366,19 @@ std::unique_ptr<Listing> LocalStore::Follow(const std::string &folder) {
   return std::make_unique<LocalListing>(root_path_, folder);
 }
 
+Result<std::vector<ListedFile>> LocalStore::ListVersions(const std::string &folder) {
+  SMD_ASSIGN_OR_RETURN(std::vector<std::string> folders, Folders(folder));
+  folders.push_back(folder);
+  std::vector<ListedFile> files;
+  for (const std::string &each : folders) {
+    auto opened = OpenBelow(each, O_RDONLY | O_DIRECTORY);
+    if (!opened.IsOk() && opened.GetStatus().GetCode() == Code::kNotFound) continue;
+    if (!opened.IsOk()) return opened.GetStatus();
+    SMD_RETURN_IF_ERROR(ReadVersions(*std::move(opened), PathOf(each), each, &files));
+  }
+  return files;
+}
+
 Status LocalStore::MakeFolder(const std::string &folder) {
   const int error = MakeFolders(PathOf(folder));
   if (error != 0) return SystemError("making the folder", PathOf(folder), error);

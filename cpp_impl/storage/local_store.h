@@ -10,12 +10,13 @@
 #include "base/mutex.h"
 #include "storage/growing_file.h"
 #include "storage/store.h"
+#include "storage/versions.h"
 
 namespace smdebug::storage {
 
 class LocalRoot;
 
-class LocalStore final : public Store, public GrowingStore {
+class LocalStore final : public Store, public GrowingStore, public VersionStore {
  public:
   // Creates nothing: the folder is created with the first file.
   static Result<std::shared_ptr<Store>> At(std::string_view path);
@@ -30,6 +31,7 @@ class LocalStore final : public Store, public GrowingStore {
   Result<std::vector<std::string>> List(const std::string &folder) override;
   Result<std::vector<std::string>> Folders(const std::string &folder) override;
   std::unique_ptr<Listing> Follow(const std::string &folder) override;
+  Result<std::vector<ListedFile>> ListVersions(const std::string &folder) override;
   Result<std::unique_ptr<FileWriter>> Create(const std::string &name) override;
   Result<std::unique_ptr<GrowingFile>> Grow(const std::string &temporary_name) override;
   Status TakeOver(const std::string &temporary_name, const UseText &use) override;

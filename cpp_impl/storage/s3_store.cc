@@ -166,6 +166,19 @@ std::unique_ptr<Listing> S3Store::Follow(const std::string &folder) {
   return std::make_unique<S3Listing>(client_, key_prefix_, folder);
 }
 
+Result<std::vector<ListedFile>> S3Store::ListVersions(const std::string &folder) {
+  SMD_ASSIGN_OR_RETURN(std::vector<aws::ListedObject> objects,
+                       aws::ListObjects(*client_, {.prefix = KeyOf(folder + "/")}));
+  std::vector<ListedFile> files;
+  files.reserve(objects.size());
+  for (aws::ListedObject &object : objects) {
+    if (object.key.ends_with('/')) continue;  // as NamesOf()
+    files.push_back(
+        {object.key.substr(key_prefix_.size()), std::move(object.etag), object.modified_at});
+  }
+  return files;
+}
+
 Result<std::unique_ptr<FileWriter>> S3Store::Create(const std::string &name) {
   return std::unique_ptr<FileWriter>(std::make_unique<S3Writer>(client_, KeyOf(name)));
 }

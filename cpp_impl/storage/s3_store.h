@@ -10,10 +10,11 @@
 #include "base/log.h"
 #include "storage/store.h"
 #include "storage/store_options.h"
+#include "storage/versions.h"
 
 namespace smdebug::storage {
 
-class S3Store final : public Store {
+class S3Store final : public Store, public VersionStore {
  public:
   // Sends no request yet.  `url` is "s3://bucket/prefix".  Fails with INVALID_ARGUMENT or
   // INVALID_CONFIG.
@@ -30,6 +31,7 @@ class S3Store final : public Store {
   Result<std::vector<std::string>> List(const std::string &folder) override;
   Result<std::vector<std::string>> Folders(const std::string &folder) override;
   std::unique_ptr<Listing> Follow(const std::string &folder) override;
+  Result<std::vector<ListedFile>> ListVersions(const std::string &folder) override;
   Result<std::unique_ptr<FileWriter>> Create(const std::string &name) override;
   Status Remove(const std::string &name) override;
   // Excludes only other processes of this machine and user: a bucket has no locks.

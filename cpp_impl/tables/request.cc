@@ -17,7 +17,7 @@ constexpr std::array kOptions = {
     std::string_view("end"),        std::string_view("first"),      std::string_view("compute"),
     std::string_view("damage"),     std::string_view("rule"),       std::string_view("profile"),
     std::string_view("batch_rows"), std::string_view("time_first"), std::string_view("time_end"),
-    std::string_view("file")};
+    std::string_view("file"),       std::string_view("cache"),      std::string_view("texts")};
 
 Status BadValue(std::string_view option, std::string_view value, std::string_view wanted) {
   return InvalidConfig(StrCat(option, " is '", value.substr(0, 64), "'; it must be ", wanted));
@@ -101,13 +101,8 @@ Status Request::Add(std::string_view option, std::string_view value) {
     return AddBound(option, value);
   } else if (option == "file") {
     files.insert(text);
-  } else if (option == "compute") {
-    const auto on = ParseBool(value);
-    if (!on) return BadValue(option, value, "true or false");
-    computes = *on;
-  } else if (option == "damage") {
-    if (value != "skip" && value != "fail") return BadValue(option, value, "'skip' or 'fail'");
-    fails_on_damage = value == "fail";
+  } else if (option == "compute" || option == "cache" || option == "damage" || option == "texts") {
+    return AddChoice(option, value);
   } else if (option == "rule") {
     return AddRule(value, &rules);
   } else if (option == "profile") {
@@ -120,6 +115,22 @@ Status Request::Add(std::string_view option, std::string_view value) {
   } else {
     return InvalidArgument(StrCat("a scan has no option '", option.substr(0, 64), "'",
                                   DidYouMean(option, {kOptions.begin(), kOptions.end()})));
+  }
+  return Status::Ok();
+}
+
+Status Request::AddChoice(std::string_view option, std::string_view value) {
+  if (option == "damage") {
+    if (value != "skip" && value != "fail") return BadValue(option, value, "'skip' or 'fail'");
+    fails_on_damage = value == "fail";
+  } else if (option == "texts") {
+    const bool is_known = value == "plain" || value == "dictionary";
+    if (!is_known) return BadValue(option, value, "'plain' or 'dictionary'");
+    encodes_texts = value == "dictionary";
+  } else {
+    const auto on = ParseBool(value);
+    if (!on) return BadValue(option, value, "true or false");
+    (option == "compute" ? computes : uses_cache) = *on;
   }
   return Status::Ok();
 }
@@ -156,6 +167,16 @@ std::vector<size_t> Request::Columns() const {
     if (all[i].is_default) defaults.push_back(i);
   }
   return defaults;
+}
+
+std::vector<ColumnSpec> Request::Schema() const {
+  const auto all = ColumnsOf(table);
+  std::vector<ColumnSpec> schema;
+  for (const size_t column : Columns()) {
+    ColumnSpec &spec = schema.emplace_back(all[column]);
+    if (encodes_texts && spec.type == ColumnType::kText) spec.type = ColumnType::kCodes;
+  }
+  return schema;
 }
 
 Result<bool> Request::WantsTrial(std::string_view name_of_trial) const {

@@ -48,6 +48,8 @@ struct Request {
   std::set<std::string, std::less<>> files;  // ends of the names of a profiler's files
   bool computes = false;  // statistics that were not saved, from elements that were
   bool fails_on_damage = false;
+  bool uses_cache = true;          // of rows
+  bool encodes_texts = false;      // as codes
   std::vector<RuleRequest> rules;  // none: all of the profile whose defaults suffice
   std::string profile = "calibrated";
   int64_t batch_rows = kDefaultRows;
@@ -61,8 +63,9 @@ struct Request {
   // Fails with INVALID_ARGUMENT if options are missing or contradict each other.
   Status Check() const;
 
-  // The columns that are returned, in order.
+  // The columns that are returned, in order, and what they are like.
   std::vector<size_t> Columns() const;
+  std::vector<ColumnSpec> Schema() const;
   bool WantsWorker(std::string_view worker) const {
     return workers.empty() || workers.contains(worker);
   }
@@ -75,6 +78,7 @@ struct Request {
   Result<bool> WantsTensor(std::string_view name) const;
 
  private:
+  Status AddChoice(std::string_view option, std::string_view value);
   Status AddBound(std::string_view option, std::string_view value);
 };
 

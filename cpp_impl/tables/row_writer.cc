@@ -10,24 +10,6 @@
 namespace smdebug::tables {
 namespace {
 
-// The columns, by their position in ColumnsOf().
-enum TensorColumn : size_t {
-  kTrial,
-  kTensor,
-  kCollection,
-  kStep,
-  kMode,
-  kModeStep,
-  kWorker,
-  kDType,
-  kShape,
-  kFirstStatistic,
-  kTime = kFirstStatistic + kStatistics,
-  kValue,
-  kBytes,
-};
-enum ScalarColumn : size_t { kScalarValue = kWorker + 1, kScalarTime };
-
 void AddNumbers(const format::TensorEvent &event, Column *column) {
   const bool is_list = event.dtype != tensor::DType::kString && !tensor::IsComplex(event.dtype);
   const size_t size = tensor::DTypeSize(event.dtype);
@@ -44,10 +26,8 @@ void AddNumbers(const format::TensorEvent &event, Column *column) {
 
 void WriteScalar(size_t column, const StepRow &row, Column *out) {
   if (column == kScalarTime) return out->AddOptional(Microseconds(row.time));
-  const format::TensorEvent &event = *row.elements;
-  if (tensor::IsComplex(event.dtype)) return out->AddNulls();  // as its "value" of "tensors"
-  const auto number = tensor::ToDouble(event.dtype, event.content);
-  number.IsOk() ? out->AddNumber(*number) : out->AddNulls();
+  const std::optional<double> number = ScalarOfRow(row);
+  number ? out->AddNumber(*number) : out->AddNulls();
 }
 
 // Mostly all rows have the statistic, or none.
@@ -64,16 +44,9 @@ void WriteStatistic(size_t statistic, std::span<const StepRow> some, Column *out
   out->AddNulls(nulls);
 }
 
-tensor::DType DTypeOf(const StepRow &row) {
-  if (row.elements) return row.elements->dtype;
-  return row.head ? row.head->dtype : tensor::DType::kInvalid;
-}
-
 void WriteShape(const StepRow &row, Column *out) {
-  if (row.saved_shape != nullptr) return out->AddList(row.saved_shape->shape);
-  if (!row.raw.empty() && row.raw.front()->part) return out->AddList(row.raw.front()->part->shape);
-  if (row.elements) return out->AddList(row.elements->shape);
-  row.head ? out->AddList(row.head->shape) : out->AddNulls();
+  const std::vector<int64_t> *shape = ShapeOfRow(row);
+  shape != nullptr ? out->AddList(*shape) : out->AddNulls();
 }
 
 void WriteBytes(const StepRow &row, Column *out) {
@@ -84,7 +57,7 @@ void WriteBytes(const StepRow &row, Column *out) {
 
 void WriteOfTensor(size_t column, const StepRow &row, Column *out) {
   switch (column) {
-    case kDType: return out->AddOptional(tensor::DTypeName(DTypeOf(row)));
+    case kDType: return out->AddOptional(tensor::DTypeName(TypeOfRow(row)));
     case kShape: return WriteShape(row, out);
     case kTime: return out->AddOptional(Microseconds(row.time));
     case kValue: return row.elements ? AddNumbers(*row.elements, out) : out->AddNulls();
@@ -93,6 +66,26 @@ void WriteOfTensor(size_t column, const StepRow &row, Column *out) {
 }
 
 }  // namespace
+
+std::optional<double> ScalarOfRow(const StepRow &row) {
+  if (row.scalar) return row.scalar;
+  const format::TensorEvent &event = *row.elements;
+  if (tensor::IsComplex(event.dtype)) return {};  // as its "value" of "tensors"
+  const auto number = tensor::ToDouble(event.dtype, event.content);
+  return number.IsOk() ? std::optional(*number) : std::nullopt;
+}
+
+tensor::DType TypeOfRow(const StepRow &row) {
+  if (row.elements) return row.elements->dtype;
+  return row.head ? row.head->dtype : tensor::DType::kInvalid;
+}
+
+const std::vector<int64_t> *ShapeOfRow(const StepRow &row) {
+  if (row.saved_shape != nullptr) return &row.saved_shape->shape;
+  if (!row.raw.empty() && row.raw.front()->part) return &row.raw.front()->part->shape;
+  if (row.elements) return &row.elements->shape;
+  return row.head ? &row.head->shape : nullptr;
+}
 
 Reads ReadsFor(const Request &request) {
   Reads reads;
@@ -120,12 +113,17 @@ RowWriter::RowWriter(const Request &request, BatchBuilder *builder)
       columns_(request.Columns()),
       builder_(builder) {}
 
-void RowWriter::Write(const std::string &trial, const StepRows &rows) {
-  if (!is_scalars_) return WriteSome(trial, rows, rows.rows);
+std::span<const StepRow> RowWriter::Write(const std::string &trial, const StepRows &rows) {
+  if (!is_scalars_) {
+    WriteSome(trial, rows, rows.rows);
+    return rows.rows;
+  }
   const auto end = std::stable_partition(
       rows.rows.begin(), rows.rows.end(),
-      [](const StepRow &row) { return row.elements && IsOfOne(*row.elements); });
-  WriteSome(trial, rows, {rows.rows.begin(), end});
+      [](const StepRow &row) { return row.scalar || (row.elements && IsOfOne(*row.elements)); });
+  const std::span<const StepRow> scalars(rows.rows.begin(), end);
+  WriteSome(trial, rows, scalars);
+  return scalars;
 }
 
 void RowWriter::WriteSome(const std::string &trial, const StepRows &rows,

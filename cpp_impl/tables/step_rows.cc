@@ -50,6 +50,7 @@ void StepRow::Clear() {
   recorded = 0;
   given = 0;
   time.reset();
+  scalar.reset();
   elements.reset();
   head.reset();
   joined.clear();
@@ -348,8 +349,8 @@ Status StepRowReader::FillReductions(Open *open, StepRow *row) {
 
 Status StepRowReader::FillStatistic(const Open *open, const format::TensorLocation &location,
                                     size_t statistic, ByteSpan bytes, StepRow *row) const {
-  if (const auto number = format::ReadScalarRecord(bytes)) {
-    row->Set(statistic, *number);
+  if (const auto scalar = format::ReadScalarRecord(bytes)) {
+    row->Set(statistic, scalar->number);
     return Status::Ok();
   }
   const auto event = format::ParseRecord({bytes, {}, {}});
@@ -367,7 +368,8 @@ void StepRowReader::FillHead(Open *open, StepRow *row) {
   const format::TensorLocation &location = *row->raw.front();
   const uint64_t length = std::min(location.length, format::kHeadSize + location.name.size());
   const auto bytes = BytesOf(open, location, length);
-  if (bytes.IsOk()) row->head = format::ReadRecordHead(*bytes, location.length);
+  auto head = bytes.IsOk() ? format::ReadRecordHead(*bytes, location.length) : std::nullopt;
+  row->head = head ? std::make_unique<format::RecordHead>(*std::move(head)) : nullptr;
   if (row->head) row->time = row->head->wall_time;
 }
 
@@ -375,13 +377,20 @@ Status StepRowReader::FillElements(Open *open, StepRow *row) {
   if (row->raw.empty()) return Status::Ok();
   const format::TensorLocation &location = *row->raw.front();
   SMD_ASSIGN_OR_RETURN(const ByteSpan bytes, BytesOf(open, location, location.length));
+  if (only_scalars_) {
+    if (const auto scalar = format::ReadScalarRecord(bytes)) {
+      row->scalar = scalar->number;
+      row->time = scalar->wall_time;
+      return Status::Ok();
+    }
+  }
   auto event = format::ParseRecord({bytes, {}, {}});
   if (!event.IsOk() || !*event) {
     return CorruptData(PathOf(open),
                        StrCat("the record of '", location.name, "': ",
                               event.IsOk() ? "it holds no tensor" : event.GetStatus().Message()));
   }
-  row->elements = std::move(**event);
+  row->elements = std::make_unique<format::TensorEvent>(std::move(**event));
   row->time = row->elements->context.wall_time;
   // The memory of a record that was read by itself is used again.
   if (bytes.data() == open->again.data() || location.part) return JoinParts(open, row);

@@ -19,6 +19,7 @@
 #include "format/index_json.h"
 #include "format/record_head.h"
 #include "storage/store.h"
+#include "storage/versions.h"
 #include "tables/table.h"
 #include "tables/tensor_names.h"
 
@@ -29,6 +30,13 @@ struct StepFile {
   int64_t step;
   std::string worker;
   std::string name;
+};
+
+// An index file in a listing, as storage::ListedFile.
+struct ListedStep {
+  StepFile file;
+  std::string version;
+  double modified_at = 0;
 };
 
 // Selects what the reader reads of each tensor.  Names and steps are always known.
@@ -52,9 +60,10 @@ struct StepRow {
   uint32_t given = 0;     // a bit for each statistic that is known
   std::array<double, kStatistics> statistics{};
   std::optional<double> time;
+  std::optional<double> scalar;  // the only element, if the reader has decoded it alone
   // The elements and their type, or the type alone.  The elements are valid during a visit.
-  std::optional<format::TensorEvent> elements;
-  std::optional<format::RecordHead> head;
+  std::unique_ptr<format::TensorEvent> elements;
+  std::unique_ptr<format::RecordHead> head;
   std::vector<std::byte> joined;  // the parts
 
   void Clear();
@@ -139,5 +148,9 @@ class StepRowReader {
 // Returns the trial's index files that are wanted, by step, then by worker.
 Result<std::vector<StepFile>> ListStepFiles(storage::Store &store, const analyze::StepRange &range,
                                             const std::set<std::string, std::less<>> &workers);
+
+// Returns all index files in the folders that ListStepFiles() would look into, in the same order.
+Result<std::vector<ListedStep>> ListStepVersions(storage::VersionStore &store,
+                                                 const analyze::StepRange &range);
 
 }  // namespace smdebug::tables

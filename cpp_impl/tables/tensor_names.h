@@ -22,6 +22,9 @@ struct NamedTensor {
   // Where its row was put last.
   mutable uint64_t row_of = 0;
   mutable size_t row = 0;
+  // Its number for the recorder that had it last.
+  mutable uint64_t recorder = 0;
+  mutable uint32_t recorded_as = 0;
 };
 
 // A record's name, resolved.

@@ -23,17 +23,18 @@ constexpr size_t kLocalTrials = 16;
 // Consecutive trials, which one thread reads into batches.  For one thread at a time.
 class Lane {
  public:
-  Lane(std::shared_ptr<const Request> request, std::span<const FoundTrial> trials)
+  Lane(std::shared_ptr<const Request> request, RowCache *cache, std::span<const FoundTrial> trials)
       : request_(std::move(request)),
+        cache_(cache),
         trials_(trials),
         builder_(*request_),
-        writer_(*request_, &builder_) {}
+        writers_(*request_, &builder_) {}
 
   // Reads until a batch is full, or all trials are read.
   void Advance() {
     const auto most = static_cast<size_t>(request_->batch_rows);
     while (state_.IsOk() && !IsAtEnd() && builder_.Rows() < most && builder_.Size() < kMostBytes) {
-      state_ = open_ == nullptr || open_->IsAtEnd() ? OpenNext() : open_->Read(&writer_);
+      state_ = open_ == nullptr || open_->IsAtEnd() ? OpenNext() : open_->Read(&writers_);
     }
   }
   bool HasRows() const { return builder_.Rows() > 0; }
@@ -46,7 +47,7 @@ class Lane {
 
  private:
   Status OpenNext() {
-    auto opened = TrialRows::Open(request_, trials_[next_++]);
+    auto opened = TrialRows::Open(request_, cache_, trials_[next_++]);
     if (opened.IsOk()) {
       open_ = *std::move(opened);
       return Status::Ok();
@@ -58,10 +59,11 @@ class Lane {
   }
 
   const std::shared_ptr<const Request> request_;
+  RowCache *const cache_;
   const std::span<const FoundTrial> trials_;
   size_t next_ = 0;
   BatchBuilder builder_;
-  RowWriter writer_;
+  RowWriters writers_;
   std::unique_ptr<TrialRows> open_;
   Status state_;
 };
@@ -70,8 +72,10 @@ class Lane {
 // waits after its first batch.
 class TensorStream final : public BatchStream {
  public:
-  TensorStream(std::shared_ptr<const Request> request, std::vector<FoundTrial> trials)
+  TensorStream(std::shared_ptr<const Request> request, std::shared_ptr<RowCache> cache,
+               std::vector<FoundTrial> trials)
       : request_(std::move(request)),
+        cache_(std::move(cache)),
         trials_(std::move(trials)),
         schema_(BatchBuilder(*request_).Schema()) {}
 
@@ -99,13 +103,15 @@ class TensorStream final : public BatchStream {
     const size_t of_lane = is_remote ? 1 : kLocalTrials;
     for (size_t i = 0; i < count && next_ < trials_.size(); ++i) {
       const size_t some = std::min(of_lane, trials_.size() - next_);
-      lanes_.push_back(std::make_unique<Lane>(request_, std::span(trials_).subspan(next_, some)));
+      lanes_.push_back(
+          std::make_unique<Lane>(request_, cache_.get(), std::span(trials_).subspan(next_, some)));
       next_ += some;
     }
     InParallel(lanes_.size(), count, [this](size_t i) { lanes_[i]->Advance(); });
   }
 
   const std::shared_ptr<const Request> request_;
+  const std::shared_ptr<RowCache> cache_;
   const std::vector<FoundTrial> trials_;
   const std::vector<ColumnSpec> schema_;
   size_t next_ = 0;
@@ -114,9 +120,14 @@ class TensorStream final : public BatchStream {
 
 }  // namespace
 
-std::unique_ptr<BatchStream> StreamTensors(std::shared_ptr<const Request> request,
-                                           std::vector<FoundTrial> trials) {
-  return std::make_unique<TensorStream>(std::move(request), std::move(trials));
+Result<std::unique_ptr<BatchStream>> StreamTensors(std::shared_ptr<const Request> request,
+                                                   std::vector<FoundTrial> trials) {
+  std::shared_ptr<RowCache> cache;
+  if (request->uses_cache) {
+    SMD_ASSIGN_OR_RETURN(cache, RowCache::FromEnvironment());
+  }
+  return std::unique_ptr<BatchStream>(
+      std::make_unique<TensorStream>(std::move(request), std::move(cache), std::move(trials)));
 }
 
 }  // namespace smdebug::tables

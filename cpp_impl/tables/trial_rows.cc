@@ -1,6 +1,7 @@
 #include "tables/trial_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -9,52 +10,108 @@ namespace {
 
 // The number of files at a time whose elements are read.
 constexpr size_t kFilesOfElements = 8;
+// The number of cached rows that are written at a time.
+constexpr size_t kCachedRows = 16'384;
 
 }  // namespace
 
 Result<std::unique_ptr<TrialRows>> TrialRows::Open(std::shared_ptr<const Request> request,
-                                                   const FoundTrial &trial) {
+                                                   RowCache *cache, const FoundTrial &trial) {
   SMD_ASSIGN_OR_RETURN(std::shared_ptr<storage::Store> store,
                        storage::OpenStore(trial.path, request->store_options, request->logger));
   std::unique_ptr<TrialRows> rows(new TrialRows(std::move(request), trial, std::move(store)));
-  SMD_RETURN_IF_ERROR(rows->Begin());
+  SMD_RETURN_IF_ERROR(rows->Begin(cache));
   return rows;
 }
 
-Status TrialRows::Read(RowWriter *writer) {
-  const size_t count = std::min(at_once_, files_.size() - next_);
-  const std::span<const StepFile> some = std::span(files_).subspan(next_, count);
-  next_ += count;
-  return reader_->Read(
-      some,
-      [&](const StepRows &rows) {
-        writer->Write(trial_.name, rows);
-        return Status::Ok();
-      },
-      [this](const Status &damage) {
-        if (request_->fails_on_damage) return damage;
-        request_->logger.Warning(StrCat(damage.Message(), "; skipped"));
-        return Status::Ok();
-      });
+Status TrialRows::Read(RowWriters *writers) {
+  SMD_ASSIGN_OR_RETURN(const size_t count, CountUncached());
+  return count == 0 ? ReadCached(&writers->of_cache) : ReadFiles(count, &writers->of_steps);
 }
 
-Status TrialRows::Begin() {
-  SMD_ASSIGN_OR_RETURN(files_, ListStepFiles(*store_, request_->steps, request_->workers));
-  SMD_RETURN_IF_ERROR(LoadCollections());
+Result<size_t> TrialRows::CountUncached() {
+  const size_t most = std::min(at_once_, files_.size() - next_);
+  if (!units_) return most;
+  for (size_t count = 0; count < most; ++count) {
+    SMD_ASSIGN_OR_RETURN(const bool is_cached, units_->IsCached(next_ + count));
+    if (is_cached) return count;
+  }
+  return most;
+}
+
+Status TrialRows::ReadCached(CachedWriter *writer) {
+  std::vector<CachedPiece> pieces;
+  size_t left = std::min(kCachedRows, static_cast<size_t>(request_->batch_rows));
+  size_t end = next_;
+  while (end < files_.size() && left > 0) {
+    SMD_ASSIGN_OR_RETURN(const bool is_cached, units_->IsCached(end));
+    if (!is_cached) break;
+    size_t rows = 0;
+    const size_t rest = units_->AddPiece(end, served_, left, &pieces, &rows);
+    left -= rows;
+    served_ = rest == 0 ? 0 : served_ + rows;
+    if (rest > 0) break;
+    ++end;
+  }
+  writer->Write(trial_.name, pieces);
+  if (end > next_) units_->Pass(end - 1);
+  next_ = end;
+  return Status::Ok();
+}
+
+Status TrialRows::ReadFiles(size_t count, RowWriter *writer) {
+  const std::span<const StepFile> some = std::span(files_).subspan(next_, count);
+  const auto visit = [&](const StepRows &rows) {
+    const std::span<const StepRow> written = writer->Write(trial_.name, rows);
+    if (units_) units_->Record(static_cast<size_t>(rows.file - files_.data()), rows, written);
+    return Status::Ok();
+  };
+  next_ += count;
+  const Status read =
+      reader_->Read(some, visit, [this](const Status &damage) { return NoteDamage(damage); });
+  if (units_ && read.IsOk()) units_->Pass(next_ - 1);
+  return read;
+}
+
+Status TrialRows::NoteDamage(const Status &damage) {
+  if (units_) units_->DropRecorded();
+  if (request_->fails_on_damage) return damage;
+  request_->logger.Warning(StrCat(damage.Message(), "; skipped"));
+  return Status::Ok();
+}
+
+Status TrialRows::Begin(RowCache *cache) {
+  auto *const versions = dynamic_cast<storage::VersionStore *>(store_.get());
+  const bool uses_cache =
+      cache != nullptr && versions != nullptr && CachedUnits::CanServe(*request_);
+  std::vector<ListedStep> listed;
+  if (uses_cache) {
+    SMD_ASSIGN_OR_RETURN(listed, ListStepVersions(*versions, request_->steps));
+  } else {
+    SMD_ASSIGN_OR_RETURN(files_, ListStepFiles(*store_, request_->steps, request_->workers));
+  }
+  if (!listed.empty() || !files_.empty()) SMD_RETURN_IF_ERROR(LoadCollections());
   const std::shared_ptr<const config::CollectionSet> collections =
       known_ ? std::shared_ptr<const config::CollectionSet>(known_, &known_->Collections())
              : nullptr;
-  reader_ =
-      std::make_unique<StepRowReader>(store_, std::make_shared<TensorNames>(*request_, collections),
-                                      ReadsFor(*request_), request_->modes);
+  const Reads reads = ReadsFor(*request_);
+  if (uses_cache) {
+    units_ =
+        std::make_unique<CachedUnits>(*cache, *request_, store_->Location(), reads, collections);
+    files_ = units_->Begin(std::move(listed));
+  }
+  reader_ = std::make_unique<StepRowReader>(
+      store_, std::make_shared<TensorNames>(*request_, collections), reads, request_->modes);
   if (request_->table == Table::kScalars) reader_->OnlyScalars();
+  at_once_ = reader_->AtOnce();
+  if (reads.NeedsElements()) at_once_ = std::min(at_once_, kFilesOfElements);
   return Status::Ok();
 }
 
 // Without collections files, as in a trial that is just beginning, there are none.
 Status TrialRows::LoadCollections() {
   const bool is_needed = ShowsCollection(*request_) || !request_->collection.empty();
-  if (files_.empty() || !is_needed) return Status::Ok();
+  if (!is_needed) return Status::Ok();
   SMD_ASSIGN_OR_RETURN(analyze::TrialOptions options, analyze::TrialOptions::FromEnvironment());
   options.wait = {};
   options.store = store_;

@@ -61,7 +61,7 @@ def test_all_rules_run_by_default(smdebug):
 
 def test_the_profile_llm_is_the_rules_for_large_trainings(smdebug):
     summary = json.loads(smdebug.run("rules run --json --profile llm").stdout.splitlines()[-1])["summary"]
-    assert (summary["profile"], summary["rules"], summary["skipped"]) == ("llm", 22, [])
+    assert (summary["profile"], summary["rules"], summary["skipped"]) == ("llm", 23, [])
     one = smdebug.run("rules run --json --profile llm --rule LossSpike").stdout.splitlines()
     assert json.loads(one[-1])["summary"]["rules"] == 1
     assert "TiedWeightsBroken" in smdebug.run("report run -o - --profile llm").stdout

@@ -1,4 +1,5 @@
 #include <array>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -26,19 +27,25 @@ struct FreeEvent {
   }
 };
 
-// The quick reader of reductions takes nothing that the other one does not, and reads the same.
-void CheckScalar(std::optional<double> scalar, const Result<std::optional<TensorEvent>> &whole) {
+// The quick reader of scalars takes nothing that the other one does not, and reads the same.
+void CheckScalar(std::optional<ScalarRecord> scalar,
+                 const Result<std::optional<TensorEvent>> &whole) {
   if (!scalar) return;
   Require(whole.IsOk() && *whole, "what is read as a scalar is a tensor");
   const TensorEvent &event = **whole;
-  Require(event.shape == std::vector<int64_t>{1}, "a scalar has one element");
+  Require(event.shape.empty() || event.shape == std::vector<int64_t>{1},
+          "a scalar has one element");
+  Require(std::bit_cast<uint64_t>(event.context.wall_time) ==
+              std::bit_cast<uint64_t>(scalar->wall_time),
+          "both readers read the same time");
   const auto statistics =
       tensor::ComputeStatistics({event.content.data(), event.shape, {}, event.dtype});
   Require(statistics.IsOk(), "its element can be read");
   // Of NaN and infinity, whether there is one.
-  const bool is_finite = statistics->nan_count == 0 && std::isfinite(*scalar);
-  Require(!is_finite || statistics->plain.sum == *scalar, "both readers read the same number");
-  Require((statistics->nan_count == 1) == std::isnan(*scalar), "both readers read the same");
+  const bool is_finite = statistics->nan_count == 0 && std::isfinite(scalar->number);
+  Require(!is_finite || statistics->plain.sum == scalar->number,
+          "both readers read the same number");
+  Require((statistics->nan_count == 1) == std::isnan(scalar->number), "both readers read the same");
 }
 
 // The first byte says where the record is cut into parts.

@@ -92,6 +92,7 @@ class LargeTraining:
         hook.save("loss_output_0", loss)
         hook.save("recomputed_loss_output_0", loss * np.float32(1.5 if step == 105 else 1))
         hook.save("late_loss", np.float32(np.nan if step > 125 else 1))
+        hook.save("learning_rate/AdamW_0", np.float32(1e-3 if step < 115 else 1e-2))
 
     def save_trained(self, hook: Hook, step: int) -> None:
         gradient = self.normal(16, 16) * np.float32(50 if step == 112 else 1)

@@ -16,14 +16,15 @@ import struct
 import threading
 import time
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Callable, Iterator, Sequence
-from urllib.parse import parse_qsl, quote, unquote
+from typing import Callable, Iterator
+from urllib.parse import parse_qsl, unquote
 from xml.sax.saxutils import escape
 
 import numpy as np
+from listing import listing
 
 import smdebug as smd
 from smdebug.exceptions import SMDebugError
@@ -156,6 +157,8 @@ class FaultServer:
     ----------
     objects : dict of str to bytes
         The objects by key.
+    age : float
+        How many seconds ago all objects were written, as listings say.
     requests : list of Request
         All requests, in order.
     strange : list of str
@@ -172,6 +175,7 @@ class FaultServer:
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
+        self.age = 0.0
         self.uploads: dict[str, tuple[str, dict[int, bytes]]] = {}
         self.requests: list[Request] = []
         self.strange: list[str] = []
@@ -377,7 +381,14 @@ class FaultServer:
         page = left[:size]
         groups = [name for name in page if delimiter and name.endswith(delimiter)]
         keys = [name for name in page if name not in groups]
-        return Answer(200, listing(keys, page[-1] if len(left) > size else "", groups=groups))
+        written = datetime.now(timezone.utc) - timedelta(seconds=self.age)
+        facts = {
+            key: f"<ETag>{escape(_etag(self.objects[key]))}</ETag>"
+            f"<LastModified>{written:%Y-%m-%dT%H:%M:%S}.000Z</LastModified>"
+            for key in keys
+        }
+        next_after = page[-1] if len(left) > size else ""
+        return Answer(200, listing(keys, next_after, groups=groups, facts=facts))
 
     def _CreateMultipartUpload(self, request: Request) -> Answer:
         number = f"upload-{len(self.uploads)}-{len(self.requests)}"
@@ -404,27 +415,6 @@ class FaultServer:
     def _AbortMultipartUpload(self, request: Request) -> Answer:
         self.uploads.pop(request.query["uploadId"], None)
         return Answer(204)
-
-
-def listing(
-    keys: list[str],
-    next_after: str = "",
-    truncated: bool | None = None,
-    groups: Sequence[str] = (),
-) -> bytes:
-    """Returns a page of a listing.  Another page follows if `next_after` is set."""
-    contents = "".join(f"<Contents><Key>{escape(quote(key))}</Key></Contents>" for key in keys)
-    contents += "".join(
-        f"<CommonPrefixes><Prefix>{escape(quote(group))}</Prefix></CommonPrefixes>"
-        for group in groups
-    )
-    is_truncated = bool(next_after) if truncated is None else truncated
-    body = "<ListBucketResult><EncodingType>url</EncodingType>"
-    body += f"<IsTruncated>{str(is_truncated).lower()}</IsTruncated>"
-    if next_after:
-        token = base64.b64encode(next_after.encode()).decode()
-        body += f"<NextContinuationToken>{token}</NextContinuationToken>"
-    return f"{body}{contents}</ListBucketResult>".encode()
 
 
 def _etag(body: bytes) -> str:

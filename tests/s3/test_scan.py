@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import duckdb
 import pytest
 from fault_server import BUCKET, error, record, running
@@ -30,7 +32,14 @@ def rows(scan) -> list[tuple]:
 
 
 def scan_of(service, path, table="tensors", **conditions):
-    return smd.scan(path, table, options=service.options(), **conditions)
+    options = {**service.options(), **conditions.pop("options", {})}
+    return smd.scan(path, table, options=options, **conditions)
+
+
+def listings(service, folder: str) -> int:
+    """Returns how many requests listed a folder of that name."""
+    asked = service.asked("ListObjectsV2")
+    return sum(folder in request.query["prefix"] for request in asked)
 
 
 def test_each_file_is_asked_for_once(service, runs):
@@ -42,6 +51,51 @@ def test_each_file_is_asked_for_once(service, runs):
     assert len(service.asked("GetObject", "/index/")) == RUNS * STEPS
     # The folder, then the folders and the index files of each trial.
     assert len(service.asked("ListObjectsV2")) == 1 + 2 * RUNS
+
+
+def test_a_listing_is_a_request_for_a_thousand_keys(service):
+    steps = 2_500
+    with smd.Hook(
+        f"s3://{BUCKET}/long",
+        save_all=True,
+        save_config=smd.SaveConfig(save_steps=[0]),
+        options=service.options(),
+    ) as hook:
+        with hook.step(smd.modes.TRAIN):
+            hook.save("loss", 1.0)
+    [index] = [key for key in service.objects if "/index/" in key]
+    for step in range(1, steps):
+        folder = f"long/index/{step // 1000:09}/{step:012}_worker_0.json"
+        service.objects[folder] = service.objects[index]
+    service.requests.clear()
+    assert len(rows(scan_of(service, f"s3://{BUCKET}/long", columns=["step"]))) == steps
+    # Whether it is a trial, and its index files.
+    assert len(service.asked("ListObjectsV2")) == 1 + math.ceil(steps / 1000)
+    assert len(service.asked("GetObject")) == steps
+
+
+@pytest.mark.parametrize("table", ["tensors", "scalars"])
+def test_finished_steps_are_asked_for_once(service, table, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for number in range(RUNS):
+        record(service, STEPS, f"s3://{BUCKET}/jobs/run-{number}", size=1)
+    service.age = 3600
+    scan = scan_of(service, f"s3://{BUCKET}/jobs", table)
+    first = rows(scan)
+    assert len(first) == RUNS * STEPS
+    service.requests.clear()
+    assert rows(scan) == first
+    assert service.asked("GetObject", "/events/") == service.asked("GetObject", "/index/") == []
+    assert listings(service, "/index/") == RUNS
+    # A step that changes is asked for again, with those beside it.
+    [key] = [key for key in service.objects if "run-1/index/" in key and "0003_" in key]
+    service.objects[key] += b" "
+    service.requests.clear()
+    assert rows(scan) == first
+    assert len(service.asked("GetObject", "/index/")) == STEPS
+    service.requests.clear()
+    assert rows(scan_of(service, f"s3://{BUCKET}/jobs", table, options={"cache": "false"})) == first
+    assert len(service.asked("GetObject", "/index/")) == RUNS * STEPS
 
 
 def test_what_cannot_match_is_not_read(service, runs):
@@ -77,7 +131,7 @@ def test_finished_trials_are_listed_once(service, runs, tmp_path, monkeypatch):
     assert first == [(f"run-{number}", "finished", STEPS) for number in range(RUNS)]
     service.requests.clear()
     assert rows(scan_of(service, runs, "trials", columns=columns)) == first
-    assert service.asked("ListObjectsV2", "/index") == []
+    assert listings(service, "/index/") == 0
     assert len(service.asked("HeadObject")) == RUNS
 
 

@@ -203,8 +203,8 @@ def test_all_that_is_missing_is_named(prefix, tmp_path):
         run(command, tmp_path, PKG_CONFIG_LIBDIR=tmp_path, PKG_CONFIG_PATH="")
     said = " ".join(str(failed.value).split())
     assert (
-        "libsmdebug needs rapidjson/reader.h, libcjson >= 1.7.13, libhwy >= 1.0, libpcre2-8 >= 10.40, "
-        "libcrypto >= 3.0, libcurl >= 7.84, which was not found. On Debian, run apt install rapidjson-dev "
+        "libsmdebug needs these, which were not found: rapidjson/reader.h, libcjson >= 1.7.13, libhwy >= 1.0, libpcre2-8 >= 10.40, "
+        "libcrypto >= 3.0, libcurl >= 7.84. On Debian, run apt install rapidjson-dev "
         "libcjson-dev libhwy-dev libpcre2-dev libssl-dev libcurl4-openssl-dev"
     ) in said
     assert "-DSMDEBUG_S3=OFF" in said

@@ -48,11 +48,14 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
  *   time_first    of profilers: drops events that end before, in microseconds since 1970 (UTC)
  *   time_end      of profilers: drops events that begin then or later
  *   file +        of profilers: the end of the name of a file to read
+ *   cache         "false": does not use the cache of rows of finished steps (docs/tables.md)
  *   damage        "skip" (default): what cannot be read is logged and left out;
  *                 "fail": it ends the stream
  *   rule +        a built-in rule for "findings", as NAME or NAME {"parameter": value}
  *                 (default: all of the profile whose defaults suffice)
  *   profile       "calibrated" (default), "aws" or "llm"
+ *   texts         "plain" (default), or "dictionary": columns of texts are codes and a
+ *                 dictionary, which DuckDB and Polars read faster
  *   batch_rows    the least number of rows of a batch, if there are as many (16384)
  *   s3_...        as for smd_trial_options_set()
  *

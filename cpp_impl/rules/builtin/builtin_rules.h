@@ -23,6 +23,7 @@ extern const RuleSpec kFp8Range;
 extern const RuleSpec kGradBlowup;
 extern const RuleSpec kGradNormSpike;
 extern const RuleSpec kGradientNotReset;
+extern const RuleSpec kLearningRateJump;
 extern const RuleSpec kLossInput;
 extern const RuleSpec kLossNotDecreasing;
 extern const RuleSpec kLossSpike;

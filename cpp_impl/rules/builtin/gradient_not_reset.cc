@@ -1,6 +1,7 @@
 // Finds gradients that still hold those of the previous step, from rows that a step does not use.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -18,26 +19,36 @@ constexpr int64_t kMostRows = 64;
 constexpr int64_t kMostOfRow = 32;
 constexpr int64_t kLeastOfRow = 8;
 
-using Row = std::vector<double>;
+using Row = std::span<const double>;
 
-// Returns rows of a gradient, spread evenly, each with its first elements.
-std::vector<Row> RowsOf(const tensor::View &view) {
-  const int64_t width = view.shape.back();
-  const int64_t count = view.ElementCount() / width;
-  const int64_t step = (count + kMostRows - 1) / kMostRows;
-  const CompactElements elements(view);
-  const auto size = static_cast<int64_t>(tensor::DTypeSize(view.dtype));
-  std::vector<Row> rows;
-  for (int64_t i = 0; i < count; i += step) {
-    Row &row = rows.emplace_back();
-    ForEachNumbers(
-        elements.Data() + i * width * size, std::min(width, kMostOfRow), view.dtype,
-        [&](const auto *numbers, size_t n) { row.insert(row.end(), numbers, numbers + n); });
+// Rows of a gradient, spread evenly, each with its first elements.
+struct Rows {
+  size_t width = 0;
+  std::vector<double> numbers;
+
+  // Replaces them.
+  void Take(const tensor::View &view) {
+    const int64_t all = view.shape.back();
+    const int64_t count = view.ElementCount() / all;
+    const int64_t step = (count + kMostRows - 1) / kMostRows;
+    const CompactElements elements(view);
+    const auto size = static_cast<int64_t>(tensor::DTypeSize(view.dtype));
+    const int64_t some = std::min(all, kMostOfRow);
+    width = static_cast<size_t>(some);
+    numbers.clear();
+    for (int64_t i = 0; i < count; i += step) {
+      ForEachNumbers(
+          elements.Data() + i * all * size, some, view.dtype,
+          [&](const auto *row, size_t n) { numbers.insert(numbers.end(), row, row + n); });
+    }
   }
-  return rows;
-}
+  size_t Count() const { return width > 0 ? numbers.size() / width : 0; }
+  Row At(size_t index) const { return Row(numbers).subspan(index * width, width); }
+};
 
-bool IsZero(const Row &row) {
+bool AreEqual(Row a, Row b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+bool IsZero(Row row) {
   return std::all_of(row.begin(), row.end(), [](double each) { return each == 0; });
 }
 
@@ -56,20 +67,25 @@ class GradientNotReset final : public Rule {
     if (elements->shape.size() != 2 || elements->shape[1] < kLeastOfRow) return;
     if (elements->shape[0] < 2) return;
     State &state = states_.Of(sample);
-    const std::vector<Row> last = std::exchange(state.rows, RowsOf(*elements));
-    if (last.size() != state.rows.size()) return;
+    state.last.width = state.rows.width;
+    state.last.numbers.swap(state.rows.numbers);
+    state.rows.Take(*elements);
+    const size_t count = state.rows.Count();
+    if (state.last.Count() != count) return;
     NoteEvaluated();
     int64_t kept = 0;
     int64_t changed = 0;
-    for (size_t i = 0; i < last.size(); ++i) {
-      if (last[i] != state.rows[i]) ++changed;
-      if (last[i] == state.rows[i] && !IsZero(last[i])) ++kept;
+    for (size_t i = 0; i < count; ++i) {
+      const Row last = state.last.At(i);
+      const bool is_same = AreEqual(last, state.rows.At(i));
+      if (!is_same) ++changed;
+      if (is_same && !IsZero(last)) ++kept;
     }
     // A gradient that stays as a whole is that of the same batch, or of no step at all.
     if (kept == 0 || changed == 0 || ++state.steps < patience_) return;
     const auto rows = static_cast<double>(kept);
     culprits_.Offer(sample, {rows, rows, 0}, [&] {
-      return StrCat(kept, " of ", last.size(), " rows of '", sample.Tensor(),
+      return StrCat(kept, " of ", count, " rows of '", sample.Tensor(),
                     "' are exactly those of the previous step, and are not zero, while others "
                     "change: the gradient is not reset");
     });
@@ -84,7 +100,8 @@ class GradientNotReset final : public Rule {
 
  private:
   struct State {
-    std::vector<Row> rows;
+    Rows rows;
+    Rows last;
     int64_t steps = 0;  // at which rows were kept
   };
 

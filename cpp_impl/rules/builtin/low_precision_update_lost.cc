@@ -36,25 +36,18 @@ class LowPrecisionUpdateLost final : public Rule {
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode)) return;
-    if (roles_.Of(sample) == kGradient) {
-      // Elements without a gradient, as of an embedding, stay as they are.
-      const std::vector<double> numbers = sample.SomeNumbers(kElements);
-      const auto zeros = std::count(numbers.begin(), numbers.end(), 0.0);
-      gradients_.Of(sample.Worker(), WeightOfGradient(sample.Tensor())) =
-          4 * static_cast<size_t>(zeros) < numbers.size();
-      return;
-    }
+    if (roles_.Of(sample) == kGradient) return ObserveGradient(sample);
     const tensor::View *form = sample.Form();
-    if (form == nullptr || !IsHalf(form->dtype)) return;
+    Weight &weight = weights_.Of(sample);
+    weight.is_other = form == nullptr || !IsHalf(form->dtype);
+    if (weight.is_other) return;
+    const std::vector<double> &numbers = sample.SomeNumbers(kElements);
     // The gradient is that of the previous step if the weight is recorded before it.
-    const bool has_gradient = gradients_.Of(sample.Worker(), sample.Tensor());
-    std::vector<double> numbers = sample.SomeNumbers(kElements);
-    LostUpdates &halves = halves_.Of(sample);
-    if (!has_gradient || numbers.size() < kLeastElements) {
-      halves = {};
+    if (!weight.has_gradient || numbers.size() < kLeastElements) {
+      weight.halves = {};
       return;
     }
-    const std::optional<LostUpdates::Counts> lost = halves.Add(std::move(numbers), limits_.half);
+    const std::optional<LostUpdates::Counts> lost = weight.halves.Add(numbers, limits_.half);
     if (!lost) return;
     NoteEvaluated();
     if (lost->ShareOfNeither() < limits_.share || lost->Ratio() > limits_.ratio) return;
@@ -71,6 +64,22 @@ class LowPrecisionUpdateLost final : public Rule {
   }
 
  private:
+  struct Weight {
+    bool is_other = false;      // not of 16 bits
+    bool has_gradient = false;  // of most elements
+    LostUpdates halves;
+  };
+
+  void ObserveGradient(const Sample &sample) {
+    Weight &weight =
+        weights_.Of(sample.Worker(), WeightOfGradient(sample.Tensor()), sample.Number());
+    if (weight.is_other) return;
+    // Elements without a gradient, as of an embedding, stay as they are.
+    const std::vector<double> &numbers = sample.SomeNumbers(kElements);
+    const auto zeros = std::count(numbers.begin(), numbers.end(), 0.0);
+    weight.has_gradient = 4 * static_cast<size_t>(zeros) < numbers.size();
+  }
+
   static bool IsHalf(tensor::DType dtype) {
     return dtype == tensor::DType::kBFloat16 || dtype == tensor::DType::kFloat16;
   }
@@ -91,8 +100,7 @@ class LowPrecisionUpdateLost final : public Rule {
 
   mutable Roles roles_;
   const Limits limits_;
-  TensorStates<bool> gradients_;
-  TensorStates<LostUpdates> halves_;
+  TensorStates<Weight> weights_;
   Finding culprit_ = None();
 };
 

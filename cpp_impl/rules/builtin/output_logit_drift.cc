@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kLogits =
     R"((?i)(^|[._])((lm|output|mlm)_?head|head|unembed|(lm|output|model)_?logits)_output_0$)";
-constexpr int64_t kMostElements = 1 << 17;
+constexpr int64_t kMostElements = 1 << 15;
 constexpr int64_t kLeastClasses = 4;
 
 // Returns the mean of log(sum(exp(row))) over rows, spread evenly, or nothing without elements.

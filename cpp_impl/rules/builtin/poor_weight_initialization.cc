@@ -191,7 +191,11 @@ class PoorWeightInitialization final : public Rule {
 
   void Observe(const Sample &sample, Findings &) override {
     const StepPlace &place = sample.Place();
-    if (!IsTraining(place.mode) || place.mode_step >= options_.steps) return;
+    if (!IsTraining(place.mode)) return;
+    if (place.mode_step >= options_.steps) {
+      if (place.mode == Mode::kTrain) NoteFinished();
+      return;
+    }
     const auto known = workers_.try_emplace(std::string(sample.Worker()), options_).first;
     Beginning &beginning = known->second.beginning;
     if (const std::string_view loss = LossOfTarget(sample.Tensor()); !loss.empty()) {

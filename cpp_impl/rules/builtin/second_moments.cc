@@ -148,12 +148,12 @@ class SecondMomentStale final : public Rule {
     const bool is_gradient = roles_.Of(sample) == kGradient;
     const std::string_view weight =
         is_gradient ? WeightOfGradient(sample.Tensor()) : WeightOfState(sample.Tensor());
-    if (parameters_.size() >= kMostParameters) parameters_.clear();
-    Parameter &parameter = parameters_[StrCat(sample.Worker(), "\n", weight)];
+    Parameter &parameter = ParameterOf(sample, weight);
     const double mean = MeanOf(sample.SomeNumbers(kElements), is_gradient);
     (is_gradient ? parameter.gradient : parameter.squares) = mean;
     if (is_gradient) {
-      parameter.subject = {std::string(sample.Worker()), std::string(sample.Tensor())};
+      parameter.subject.worker = sample.Worker();
+      parameter.subject.tensor = sample.Tensor();
     }
   }
 
@@ -201,6 +201,16 @@ class SecondMomentStale final : public Rule {
   // A step keeps beta2 of the second moments, and no optimiser has a beta2 below this.
   static constexpr double kLeastKept = 0.5;
 
+  Parameter &ParameterOf(const Sample &sample, std::string_view weight) {
+    Parameter *&known = known_.Of(sample);
+    if (known != nullptr) return *known;
+    if (parameters_.size() >= kMostParameters) {
+      parameters_.clear();
+      known_.Clear();
+    }
+    return *(known_.Of(sample) = &parameters_[StrCat(sample.Worker(), "\n", weight)]);
+  }
+
   static void ReportLost(const Parameter &parameter, Findings &findings) {
     findings.Add(FindingOf(parameter.subject, "lost", parameter.kept, kLeastKept,
                            StrCat("Adam's second moments of '", parameter.subject.tensor, "' are ",
@@ -213,6 +223,7 @@ class SecondMomentStale final : public Rule {
   const Selector rare_;
   const StaleLimits limits_;
   std::map<std::string, Parameter> parameters_;  // by worker and weight
+  TensorStates<Parameter *> known_;              // of parameters_, by tensor
 };
 
 constexpr ParameterSpec kEpsilonParameters[] = {

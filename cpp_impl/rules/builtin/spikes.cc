@@ -228,16 +228,22 @@ constexpr ParameterSpec kLossParameters[] = {
     {"rise", "0.25", "0.25", "a spike is at least so much above the mean, relative to the mean"},
 };
 
+// Norms are compared with those of the same elements at other steps, by wide limits.  To read all
+// elements takes a processor longer than all other rules of the set.
+constexpr ParameterSpec kSampleOfNorm = {kSample.name, "0", "16384", kSample.meaning};
+
 constexpr ParameterSpec kNormParameters[] = {
     kDeviations,
     kWindow,
     kLeast,
     {"rise", "1", "1", "a spike is at least so much above the mean, relative to the mean"},
+    kSampleOfNorm,
 };
 
 constexpr ParameterSpec kBlowupParameters[] = {
     {"factor", "10", "10", "times the largest norm of the first steps"},
     {"samples", "100", "100", "number of first steps"},
+    kSampleOfNorm,
 };
 
 Result<Limits> LimitsOf(const Parameters &parameters) {

@@ -22,6 +22,7 @@ constexpr size_t kMostParameters = 100'000;
 struct Limits {
   double rms;
   int64_t warm_up;
+  int64_t patience;
 };
 
 struct Parameter {
@@ -32,6 +33,7 @@ struct Parameter {
   std::vector<double> last_squares;  // of the previous step
   double steps = 0;                  // of the optimiser; 0: not recorded
   int64_t count = 0;                 // steps that were observed
+  int64_t large_steps = 0;           // in a row
   bool is_of_layer = false;
 };
 
@@ -85,10 +87,10 @@ class UpdateRms final : public Rule {
     double most = limits_.rms;
     for (auto &[name, parameter] : parameters_) {
       const double rms = RmsOf(parameter);
-      if (rms >= most) {
-        most = rms;
-        culprit = &parameter;
-      }
+      parameter.large_steps = rms >= limits_.rms ? parameter.large_steps + 1 : 0;
+      if (rms < most || parameter.large_steps < limits_.patience) continue;
+      most = rms;
+      culprit = &parameter;
     }
     if (culprit != nullptr) {
       findings.Add(FindingOf({culprit->worker, culprit->gradient_name}, "", most, limits_.rms,
@@ -97,7 +99,8 @@ class UpdateRms final : public Rule {
                                     "mean square: its update is so much too large")));
     }
     for (auto &[name, parameter] : parameters_) {
-      parameter.last_squares = std::exchange(parameter.squares, {});
+      parameter.last_squares.swap(parameter.squares);
+      parameter.squares.clear();
       parameter.gradient.clear();
     }
   }
@@ -109,8 +112,13 @@ class UpdateRms final : public Rule {
 
  private:
   Parameter &ParameterOf(const Sample &sample, std::string_view weight) {
-    if (parameters_.size() >= kMostParameters) parameters_.clear();
-    return parameters_[StrCat(sample.Worker(), "\n", weight)];
+    Parameter *&known = known_.Of(sample);
+    if (known != nullptr) return *known;
+    if (parameters_.size() >= kMostParameters) {
+      parameters_.clear();
+      known_.Clear();
+    }
+    return *(known_.Of(sample) = &parameters_[StrCat(sample.Worker(), "\n", weight)]);
   }
 
   // Returns 0 if it cannot be told.
@@ -140,11 +148,13 @@ class UpdateRms final : public Rule {
   const Selector rare_;
   const Limits limits_;
   std::map<std::string, Parameter> parameters_;  // by worker and weight
+  TensorStates<Parameter *> known_;              // of parameters_, by tensor
 };
 
 constexpr ParameterSpec kParameters[] = {
     {"rms", "2.3", "2.3", "root mean square of the gradient over the root of its second moment"},
     {"warm_up", "50", "50", "number of first steps of the optimiser without a finding"},
+    {"patience", "2", "2", "number of consecutive steps before a finding"},
     kRareRegex,
 };
 
@@ -152,6 +162,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   Limits limits{};
   SMD_ASSIGN_OR_RETURN(limits.rms, parameters.Positive("rms"));
   SMD_ASSIGN_OR_RETURN(limits.warm_up, parameters.Whole("warm_up", 0, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
   std::vector<Selector> selectors(3);
   SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({"gradients"}, {}));
   SMD_ASSIGN_OR_RETURN(selectors[kSquares], Selector::Make({}, {std::string(kSquaresOfAdam)}));

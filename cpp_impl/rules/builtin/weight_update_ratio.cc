@@ -82,13 +82,14 @@ class WeightUpdateRatio final : public Rule {
   void ObserveGradient(const Sample &sample) {
     const std::string_view weight = WeightOfGradient(sample.Tensor());
     const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
-    states_.Of(sample.Worker(), weight).learns = !mean || (*mean != 0 && std::isfinite(*mean));
+    states_.Of(sample.Worker(), weight, sample.Number()).learns =
+        !mean || (*mean != 0 && std::isfinite(*mean));
   }
 
   void ObserveWeight(const Sample &sample) {
     const tensor::View *elements = sample.RealElements();
     if (elements == nullptr || elements->ElementCount() == 0) return;
-    State &state = states_.Of(sample.Worker(), WithoutOutput(sample.Tensor()));
+    State &state = states_.Of(sample.Worker(), WithoutOutput(sample.Tensor()), sample.Number());
     Kept now{sample.Place().mode_step, Snapshot(*elements, options_.sample)};
     if (options_.ignores_frozen && state.kept.empty()) {
       int &digits = digits_.Of(sample.Worker(), "");

@@ -83,13 +83,58 @@ def test_what_is_watched_follows_collections_and_rules(out_dir):
     assert smd.create_trial(out_dir).tensor("1_output_0").steps() == [1]
 
 
-def test_rules_watch_all_modules(out_dir):
-    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
-    hook = smd.Hook(out_dir, save_config=EVERY_STEP)
-    hook.attach(RuleSet())
+@pytest.mark.parametrize(
+    "rules, expected",
+    [
+        ([], []),
+        (["VanishingGradient"], []),
+        (["DeadRelu"], ["1"]),
+        (["RepeatedBatch"], []),
+        (["ExplodingTensor"], ["0", "1"]),
+    ],
+    ids=["none", "gradients", "activations", "inputs", "all"],
+)
+def test_rules_watch_the_modules_whose_tensors_they_evaluate(out_dir, rules, expected):
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=100, start_step=100))
+    rule_set = RuleSet()
+    for rule in rules:
+        rule_set.add(rule)
+    hook.attach(rule_set)
     hook.register_module(model)
     model(X)
-    assert watched_of(model) == ["0", "1"]
+    assert watched_of(model) == expected
+    hook.close()
+    assert watched_of(model) == []
+
+
+def test_modules_are_watched_at_the_steps_that_rules_evaluate(out_dir):
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=100, start_step=100))
+    rule_set = RuleSet(save_config=smd.SaveConfig(save_interval=2))
+    rule_set.add("DeadRelu")
+    hook.attach(rule_set)
+    hook.register_module(model)
+    watched = []
+    for _ in range(4):
+        model(X)
+        watched.append(watched_of(model))
+    hook.close()
+    assert watched == [["1"], [], ["1"], []]
+
+
+def test_what_rules_want_follows_collections(out_dir):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=100, start_step=100))
+    rule_set = RuleSet()
+    rule_set.add("DeadRelu")
+    hook.attach(rule_set)
+    hook.register_module(model)
+    model(X)
+    assert watched_of(model) == []
+    hook.get_collection("relu_output").include("^0_output_0$")
+    model(X)
+    assert watched_of(model) == ["0"]
     hook.close()
 
 

@@ -407,8 +407,9 @@ def test_rules_alone_ask_for_no_updates_and_states(out_dir, included):
         hook.register_module(model)
         hook.register_optimizer(optimizer)
         seen = []
-        save = hook._save
+        save, save_each = hook._save, hook._save_each
         hook._save = lambda name, value: (seen.append(name), save(name, value))
+        hook._save_each = lambda names, values: (seen.extend(names), save_each(names, values))
         for x in batches(2):
             plain(model, optimizer, x)
     kinds = {name.partition("/")[0] for name in seen}

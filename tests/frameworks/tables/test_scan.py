@@ -7,6 +7,7 @@ import math
 import os
 import pickle
 import threading
+import time
 
 import duckdb
 import nanoarrow
@@ -15,7 +16,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from recorded import GOLDEN, STEPS, record_run
+from recorded import GOLDEN, STEPS, make_farm, record_run
 
 import smdebug as smd
 from smdebug.exceptions import (
@@ -78,6 +79,34 @@ def test_nanoarrow_reads_the_same(table, farm):
 def same(row):
     """Makes numbers that are not equal to themselves comparable."""
     return {k: repr(v) if isinstance(v, (float, list)) else v for k, v in row.items()}
+
+
+@pytest.mark.parametrize("table", ["tensors", "scalars", "trials"])
+def test_dictionaries_hold_the_same_texts(table, farm):
+    plain = smd.scan(farm, table)
+    coded = plain.with_options([("texts", "dictionary"), ("batch_rows", 16)])
+    assert coded.schema["trial"] == "dictionary"
+    found = coded.to_arrow()
+    found.validate(full=True)
+    assert pyarrow.types.is_dictionary(found.schema.field("trial").type)
+    assert repr(found.to_pylist()) == repr(rows(plain))
+    # NaN is not equal to itself, but looks like itself.
+    assert repr(polars.DataFrame(coded).rows()) == repr(polars.DataFrame(plain).rows())
+    assert repr(duckdb.sql("from coded").fetchall()) == repr(duckdb.sql("from plain").fetchall())
+
+
+def test_rows_from_the_cache_are_those_of_the_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    runs = tmp_path / "runs"
+    make_farm(runs)
+    for file in runs.rglob("*"):
+        os.utime(file, (time.time() - 3600,) * 2)
+    for table in ("tensors", "scalars"):
+        for texts in ("plain", "dictionary"):
+            cached = smd.scan(runs, table, options={"texts": texts})
+            fresh = repr(rows(cached.with_options([("cache", "false")])))
+            assert [repr(rows(cached)) for _ in range(2)] == [fresh] * 2
+    assert list((tmp_path / "cache/libsmdebug/rows").glob("*.rows"))
 
 
 def test_columns_come_in_the_order_asked_for(farm):
@@ -427,7 +456,11 @@ def test_scans_can_be_pickled_and_compared(farm):
     [
         (("x", "tensor"), SMDebugValueError, "there is no table 'tensor'.*did you mean.*tensors"),
         (("x", "tensors", {"columns": "maxi"}), SMDebugValueError, "no column 'maxi'.*max"),
-        (("x", "tensors", {"columns": 3}), TypeError, "not iterable|must be"),
+        (("x", "tensors", {"columns": 3}), SMDebugTypeError, "column must be a str, or several, not int"),
+        (("x", "tensors", {"modes": 3}), SMDebugTypeError, "mode must be a str, or several, not int"),
+        (("x", "findings", {"rules": 3}), SMDebugTypeError, "rule must be a str, or several, not int"),
+        (("x", "tensors", {"options": {"cache": "maybe"}}), SMDebugValueError, "cache is 'maybe'"),
+        (("x", "tensors", {"options": {"texts": "views"}}), SMDebugValueError, "texts is 'views'"),
         (("x", "tensors", {"tensors": [3]}), SMDebugTypeError, "tensor must be a str, not int"),
         (("x", "tensors", {"regex": "("}), SMDebugValueError, "\\("),
         (("x", "tensors", {"modes": "nonsense"}), SMDebugValueError, "TRAIN, EVAL, PREDICT or GLOBAL"),

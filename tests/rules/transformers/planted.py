@@ -86,11 +86,11 @@ def expert_starved(t: Training, b: int) -> None:
 
 def router_collapsed(t: Training, b: int) -> None:
     def collapse(model: Any, optimizer: Any) -> None:
+        t.balance = 0.0  # before, it would let experts die
         for each in model.modules():
             if isinstance(each, Experts):
                 each.router.bias[0] += 5
 
-    t.balance = 0.0
     t.before_step.append(at(b, collapse))
 
 
@@ -276,7 +276,10 @@ FAULTS: Dict[str, Fault] = {
         never_reset_long_tail, ("UpdateNotApplied", "GradientNotReset"), ANY
     ),
     "loss_not_a_number": Fault(loss_not_a_number, ("ExplodingTensor",), "loss|gradient", True),
-    "rate_jumps": Fault(rate_jumps, ("LossSpike", "GradNormSpike", "GradBlowup", "UpdateRMS"), ANY),
+    "rate_jumps": Fault(
+        rate_jumps, ("LearningRateJump", "LossSpike", "GradNormSpike", "GradBlowup", "UpdateRMS"),
+        ANY, True,
+    ),
     "gradient_scaled": Fault(
         gradient_scaled, ("LossSpike", "GradNormSpike", "GradBlowup", "UpdateRMS"), ANY, True
     ),
@@ -293,7 +296,8 @@ FAULTS: Dict[str, Fault] = {
     "computed_wrong": Fault(computed_wrong, ("StepRecompute",), "recomputed_loss", True),
     "labels_shuffled": Fault(labels_shuffled, ("LossSpike",), "loss", True),
     "rate_grows": Fault(
-        rate_grows, ("LossSpike", "GradNormSpike", "GradBlowup", "UpdateRMS"), ANY
+        rate_grows, ("LearningRateJump", "LossSpike", "GradNormSpike", "GradBlowup", "UpdateRMS"),
+        ANY,
     ),
     "gradient_grows": Fault(
         gradient_grows, ("GradNormSpike", "GradBlowup", "UpdateRMS", "SecondMomentStale"),

@@ -160,6 +160,69 @@ static PyObject *Save(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   return Left(result, rest);
 }
 
+/* save_each(names, tensors) -> the remaining tensors, or None.  Both are lists; where `tensors` has
+ * None, nothing is saved. */
+static PyObject *SaveEach(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  PyObject *rest = NULL;
+  Py_ssize_t size;
+  int result = 0;
+  if (!SmdNativeHasCount("save_each", count, 2)) return NULL;
+  size = PyList_Size(args[0]);
+  if (size < 0 || PyList_Size(args[1]) < 0) return NULL;
+  if (PyList_Size(args[1]) != size) {
+    PyErr_SetString(SmdNativeValueError(), "save_each: a name is needed for each tensor");
+    return NULL;
+  }
+  /* Saving can run other code, which must not shorten the lists below this. */
+  for (Py_ssize_t i = 0; i < PyList_Size(args[0]) && i < PyList_Size(args[1]) && result == 0; ++i) {
+    PyObject *given = Py_NewRef(PyList_GetItem(args[0], i));
+    PyObject *tensor = Py_NewRef(PyList_GetItem(args[1], i));
+    const char *name = tensor == Py_None ? NULL : SmdNativeName(given);
+    if (name != NULL) {
+      result = SaveOrLeave((Saver *)self, name, tensor, &rest);
+    } else if (tensor != Py_None) {
+      result = -1;
+    }
+    Py_DECREF(given);
+    Py_DECREF(tensor);
+  }
+  return Left(result, rest);
+}
+
+/* Returns 1 if the open step wants one of the names in the tuple, or there is none; -1 with an
+ * exception set. */
+static int WantsOne(const Saver *saver, PyObject *names) {
+  const Py_ssize_t size = PyTuple_Size(names);
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    const char *name = SmdNativeName(PyTuple_GetItem(names, i));
+    if (name == NULL) return -1;
+    if (smd_hook_wants(saver->hook, name)) return 1;
+  }
+  return size < 0 ? -1 : size == 0;
+}
+
+/* wanted(groups) -> bytes, for each tuple of names 1 if the open step wants one of them, or there
+ * is none, else 0 */
+static PyObject *Wanted(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  PyObject *flags;
+  Py_ssize_t size;
+  char *to;
+  if (!SmdNativeHasCount("wanted", count, 1)) return NULL;
+  size = PyTuple_Size(args[0]);
+  flags = size < 0 ? NULL : PyBytes_FromStringAndSize(NULL, size);
+  if (flags == NULL) return NULL;
+  to = PyBytes_AsString(flags);
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    const int wants = WantsOne((Saver *)self, PyTuple_GetItem(args[0], i));
+    if (wants < 0) {
+      Py_DECREF(flags);
+      return NULL;
+    }
+    to[i] = (char)wants;
+  }
+  return flags;
+}
+
 static int64_t TakeNumber(PyObject *counts, PyObject *prefix) {
   PyObject *known = PyDict_GetItemWithError(counts, prefix); /* borrowed */
   const int64_t number = known == NULL ? 0 : PyLong_AsLongLong(known);
@@ -312,6 +375,8 @@ PyObject *SmdSaver(PyObject *Py_UNUSED(module), PyObject *args) {
 static PyMethodDef saver_methods[] = {
     {"save", SMD_NATIVE_FAST(Save), NULL},
     {"save_numbered", SMD_NATIVE_FAST(SaveNumbered), NULL},
+    {"save_each", SMD_NATIVE_FAST(SaveEach), NULL},
+    {"wanted", SMD_NATIVE_FAST(Wanted), NULL},
     {NULL, NULL, 0, NULL},
 };
 

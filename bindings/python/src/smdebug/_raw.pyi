@@ -51,6 +51,12 @@ class Saver:
         """What is left, or None; NotImplemented, and nothing is numbered, of a value that is
         neither a tensor of the saver's types nor a tuple of such."""
 
+    def save_each(self, names: List[str], tensors: List[Any], /) -> Optional[Left]:
+        """Saves several tensors; where there is None, nothing."""
+
+    def wanted(self, groups: Tuple[Tuple[str, ...], ...], /) -> bytes:
+        """For each group of names 1 if the open step wants one, or there is none; else 0."""
+
 def configure(
     exception_from: Callable[[Pointer], BaseException],
     value_error: type,

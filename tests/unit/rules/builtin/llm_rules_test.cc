@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <map>
+#include <string>
 
 #include "rules/evaluating.h"
 #include "rules/named_sets.h"
@@ -9,6 +12,7 @@
 namespace smdebug::rules::llm_rules_test {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -203,15 +207,54 @@ TEST(UpdateRms, ComparesGradientsWithTheirSecondMoment) {
   FakeSource source;
   double squares = 0;
   for (int64_t step = 0; step < 70; ++step) {
-    const double g = step == 65 ? 20 : 1 + Noise(step);
+    // A single step is not enough.
+    const double g = step == 55 || step == 65 || step == 66 ? 20 : 1 + Noise(step);
     squares = 0.99 * squares + 0.01 * g * g;
     source.Step(step).Save("gradient/w.weight", {g, g, g, g}, {2, 2});
     source.Save("optimizer_state/w.weight/exp_avg_sq", {squares, squares, squares, squares},
                 {2, 2});
   }
   const Evaluated evaluated = Calibrated("UpdateRMS", source);
-  EXPECT_THAT(evaluated.Steps(), ElementsAre(65));
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(66));
   EXPECT_THAT(evaluated.Tensors(), ElementsAre("gradient/w.weight"));
+}
+
+FakeSource RatesOf(int64_t steps, const std::function<double(double)> &rate) {
+  FakeSource source;
+  for (int64_t step = 0; step < steps; ++step) {
+    source.Step(step).Save("learning_rate/AdamW_0", {rate(static_cast<double>(step))});
+  }
+  return source;
+}
+
+TEST(LearningRateJump, FindsRatesAboveAllBefore) {
+  FakeSource jumps = RatesOf(60, [](double step) { return step < 50 ? 1e-3 : 6e-3; });
+  const Evaluated evaluated = Calibrated("LearningRateJump", jumps);
+  EXPECT_EQ(evaluated.Steps().front(), 50);
+  EXPECT_THAT(evaluated.Tensors(), Contains("learning_rate/AdamW_0"));
+  EXPECT_EQ(evaluated.findings[0].limit, 5e-3);
+  FakeSource grows =
+      RatesOf(100, [](double step) { return 1e-3 * std::pow(1.2, std::max(0.0, step - 50)); });
+  EXPECT_EQ(Calibrated("LearningRateJump", grows).Steps().front(), 59);
+}
+
+TEST(LearningRateJump, SparesSchedules) {
+  constexpr double kPi = 3.141592653589793;
+  const std::map<std::string, std::function<double(double)>> schedules{
+      {"constant", [](double) { return 1e-3; }},
+      {"warm-up from zero", [](double step) { return std::min(1.0, step / 1000); }},
+      {"warm-up by squares", [](double step) { return step * step; }},
+      {"one cycle",
+       [kPi](double step) { return 1.0 / 25 + 0.48 * (1 - std::cos(kPi * step / 300)); }},
+      {"restarts", [kPi](double step) { return 1 + std::cos(kPi * std::fmod(step, 200) / 200); }},
+      {"steps", [](double step) { return std::pow(0.1, std::floor(step / 100)); }},
+      {"inverse root", [](double step) { return std::min(step / 4000, 1 / std::sqrt(step + 1)); }},
+      {"two phases", [](double step) { return step < 400 ? 1e-3 : 4e-3; }},
+  };
+  for (const auto &[name, rate] : schedules) {
+    FakeSource source = RatesOf(1000, rate);
+    EXPECT_EQ(Calibrated("LearningRateJump", source).result.status, RuleStatus::kPassed) << name;
+  }
 }
 
 TEST(Attention, IsFoundWhenLogitsGrow) {
@@ -404,6 +447,7 @@ TEST(LlmRules, CheckTheirParameters) {
   EXPECT_THAT(Refusal("AdamEpsDominates", {{"beta2", "1"}}), HasSubstr("beta2"));
   EXPECT_THAT(Refusal("SecondMomentStale", {{"rise", "0"}}), HasSubstr("rise"));
   EXPECT_THAT(Refusal("OutputLogitDrift", {{"factor", "0"}}), HasSubstr("factor"));
+  EXPECT_THAT(Refusal("LearningRateJump", {{"least", "0"}}), HasSubstr("least"));
   EXPECT_THAT(Refusal("TiedWeightsBroken", {{"head_regex", "("}}), HasSubstr("head_regex"));
 }
 

@@ -80,6 +80,20 @@ TEST(PoorWeightInitializationTest, OnlyTheFirstStepsOfTrainingCount) {
   EXPECT_THAT(none.result.message, HasSubstr("first 9 steps"));
 }
 
+TEST(PoorWeightInitializationTest, WantsNothingAfterTheFirstSteps) {
+  FakeSource source;
+  source.Step(0, Mode::kTrain, 9).Save("gradient/a", {0, 0});
+  source.Step(1, Mode::kTrain, 10).Save("gradient/a", {0, 0});
+  const auto set = std::make_shared<RuleSet>();
+  EXPECT_TRUE(set->Add(*BuiltinRule(kRule, {}, Profile::kCalibrated)).IsOk());
+  Evaluation evaluation = *Evaluation::Begin(set, {});
+  const auto ignore = [](const Finding &) {};
+  EXPECT_TRUE(evaluation.Run(source, {.first = 0, .end = 1}, ignore).IsOk());
+  EXPECT_TRUE(evaluation.Wants("gradient/a", source.Collections()));
+  EXPECT_TRUE(evaluation.Run(source, {.first = 1, .end = {}}, ignore).IsOk());
+  EXPECT_FALSE(evaluation.Wants("gradient/a", source.Collections()));
+}
+
 TEST(PoorWeightInitializationTest, EachWorkerAndCheckHasItsFinding) {
   FakeSource source;
   source.Step(0)

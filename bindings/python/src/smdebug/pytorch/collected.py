@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, Dict, Iterator, List, Protocol, Set, Tuple
+from typing import Any, Dict, Iterable, List, Protocol, Set, Tuple
 
 from smdebug.core.collection import CollectionKeys
 
-__all__ = ["Collected"]
+__all__ = ["Collected", "examples_of"]
 
 
 class _Hook(Protocol):
@@ -74,6 +74,14 @@ class Collected:
             self._answers[name] = name in self._names or self._matches(name)
         return self._answers[name]
 
+    def may_have_under(self, prefix: str, examples: Iterable[str]) -> bool:
+        """Returns True if they can contain a tensor whose name begins so, of which there are
+        examples."""
+        if self.has_all or self.has_foreign:
+            return True
+        is_named = any(each.startswith(prefix) for each in self._names)
+        return is_named or any(self._matches(each) for each in examples)
+
     def may_have_of(self, module: Any, name: str) -> bool:
         """Returns True if they can contain an input or output of the module with that name."""
         if self.has_all or self.has_foreign:
@@ -81,10 +89,8 @@ class Collected:
         prefixes = (f"{name}_input_", f"{name}_output_")
         if any(each.startswith(prefixes) for each in self._names):
             return True
-        try:
-            return any(self._matches(each) for each in _examples(module, prefixes))
-        except (AttributeError, TypeError, ValueError):
-            return True  # It takes any keywords, or Python does not know which.
+        examples = examples_of(module, name)
+        return not examples or any(self._matches(each) for each in examples)
 
     def _matches(self, name: str) -> bool:
         try:
@@ -93,17 +99,22 @@ class Collected:
             return True  # The core knows more expressions.
 
 
-def _examples(module: Any, prefixes: Tuple[str, str]) -> Iterator[str]:
-    """Yields one name for each kind of tensor that a module has.
+# A module that is called several times in a step, or has several inputs or outputs, has tensors of
+# higher numbers.  An expression that wants only those with a number above this is not heard.
+_NUMBERS = 4
 
-    Raises
-    ------
-    TypeError, ValueError
-        If its keywords are not known.
+
+def examples_of(module: Any, name: str) -> Tuple[str, ...]:
+    """Returns names of tensors that a module with this name has; none if it may have any.
+
+    It may have any if it takes any keywords, or if Python does not know which.
     """
-    for prefix in prefixes:
-        yield f"{prefix}0"
-    for each in inspect.signature(module.forward).parameters.values():
-        if each.kind is each.VAR_KEYWORD:
-            raise TypeError(each.name)
-        yield f"{prefixes[0]}{each.name}_0"
+    try:
+        parameters = inspect.signature(module.forward).parameters.values()
+    except (AttributeError, TypeError, ValueError):
+        return ()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return ()
+    sides = (f"{name}_input_", f"{name}_output_")
+    numbered = [f"{side}{number}" for side in sides for number in range(_NUMBERS)]
+    return (*numbered, *(f"{sides[0]}{each.name}_0" for each in parameters))

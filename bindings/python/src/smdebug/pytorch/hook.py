@@ -7,7 +7,6 @@ import inspect
 import itertools
 import re
 import sys
-import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, List, Mapping, Optional, Sequence, Tuple, Type
 from weakref import WeakKeyDictionary
@@ -31,10 +30,11 @@ from smdebug.pytorch.callbacks import (
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.emptiness import warn_of_emptiness
 from smdebug.pytorch.models import RegisteredModel, module_name
+from smdebug.pytorch.occasional import Occasional
 from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
 from smdebug.pytorch.scalers import forget_scaled, watch_scaled
 from smdebug.pytorch.steps import StepHook
-from smdebug.pytorch.torch_state import note_graph, was_compiled
+from smdebug.pytorch.torch_state import note_graph
 
 if TYPE_CHECKING:
     from smdebug.rules.rule_set import RuleSet
@@ -92,10 +92,6 @@ _OF_PARAMETERS: Mapping[str, str] = {
     CollectionKeys.WEIGHTS: f"{_NO_PARAMETER}weight",
     CollectionKeys.BIASES: f"{_NO_PARAMETER}bias",
 }
-
-# The callbacks of inner modules, with the keys of their models.
-_Occasional = List[Tuple[int, Any, AfterForward]]
-_NONE: _Occasional = []
 
 
 class Hook(StepHook):
@@ -178,19 +174,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         return []
 
     @cached_property
-    def _occasional(self) -> _Occasional:
-        """The callbacks that are added at steps that save, with the keys of their models."""
-        return []
-
-    @cached_property
-    def _occasional_handles(self) -> List[Any]:
-        return []
-
-    # Those of `_occasional` that can save something, and for what `_why_wanted` was that found.
-    _wanted: _Occasional = _NONE
-    _why_wanted: Any = None
-    # Those that are added.
-    _added: _Occasional = _NONE
+    def _occasional(self) -> Occasional:
+        """The callbacks that are added at steps that save."""
+        return Occasional(self)
 
     @cached_property
     def _saver(self) -> _raw.Saver:
@@ -260,7 +246,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 # A compiled module would be compiled again if its callbacks changed.
                 self._attach_to(inner, callback, self._handles)
             else:
-                self._occasional.append((model.key, weakref.ref(inner), callback))
+                self._occasional.add(model.key, inner, callback)
         self._handles.append(module.register_forward_hook(AfterModel(self, model)))
 
     def _attach_to(self, module: Any, callback: AfterForward, handles: List[Any]) -> None:
@@ -270,34 +256,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         handles.append(module.register_forward_hook(callback, **_WITH_KEYWORDS))
 
     def _watch_modules(self) -> None:
-        """Adds the callbacks of inner modules for a step that saves, and removes them after it.
-
-        PyTorch calls modules without callbacks faster.
-        """
-        wanted = self._wanted_callbacks() if self._is_saving else _NONE
-        if wanted is self._added:
-            return
-        for handle in self._occasional_handles:
-            handle.remove()
-        self._occasional_handles.clear()
-        for key, reference, callback in wanted:
-            module = reference()
-            if module is not None and not was_compiled(key):
-                self._attach_to(module, callback, self._occasional_handles)
-        self._added = wanted
-
-    def _wanted_callbacks(self) -> _Occasional:
-        """Returns the callbacks of modules whose tensors rules or collections can want."""
-        wants_all = self._has_rules or self._metrics is not None
-        why = (self._collected.changes, len(self._occasional), wants_all)
-        if why != self._why_wanted:
-            self._why_wanted = why
-            self._wanted = [
-                each
-                for each in self._occasional
-                if wants_all or self._collected.may_have_of(each[1](), each[2].name)
-            ]
-        return self._wanted
+        self._occasional.watch()
 
     def _free_name(self, module: Any, name: Optional[str]) -> str:
         taken = {model.name for model in self._models if model.module is not None}
@@ -411,12 +370,10 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     def _detach(self) -> None:
         self._is_saving = False
-        for handle in (*self._handles, *self._occasional_handles):
+        for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        self._occasional.clear()
-        self._occasional_handles.clear()
-        self._added = _NONE
+        self._occasional.forget()
         for model in self._models:
             model.forget_gradients()
         for watched in self._optimizers:
@@ -463,6 +420,20 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         left = self._saver.save_numbered(prefix, value)
         if left is not None:
             self._save_left(prefix, value, left)
+
+    def _save_gradient(self, name: str, gradient: Any) -> None:
+        left = self._saver.save(name, gradient)
+        if left is None:
+            return
+        if self._late.takes(gradient):
+            self._late.add_gradient(name, gradient)
+        else:
+            self._save_left(name, gradient, left)
+
+    def _save_each(self, names: List[str], tensors: List[Any]) -> None:
+        left = self._saver.save_each(names, tensors)
+        if left is not None:
+            self._save_left("", None, left)
 
     @guarded
     def _save_left(self, name: str, value: Any, left: Any) -> None:
@@ -546,6 +517,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     def attach(self, rule_set: RuleSet) -> None:
         super().attach(rule_set)
+        self._states.clear()  # What is collected depends on whether there are rules.
         if self._is_prepared:
             self._tell_roles()
 

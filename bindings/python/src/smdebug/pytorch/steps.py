@@ -109,8 +109,13 @@ class StepHook(FrameworkHook):
         return Collected(self)
 
     @cached_property
-    def _unsaved_states(self) -> Dict[str, Tuple[str, ...]]:
-        """For parameters of whose optimizer's state nothing is collected, what it has."""
+    def _states(self) -> Dict[str, Tuple[Tuple[str, ...], List[Tuple[str, str]]]]:
+        """For each parameter, what its optimizer's state has, and what is collected of that."""
+        return {}
+
+    @cached_property
+    def _kinds_collected(self) -> Dict[Tuple[str, ...], bool]:
+        """Whether anything of one kind is collected for these parameters."""
         return {}
 
     # ---- modes -----------------------------------------------------------------------
@@ -300,7 +305,8 @@ class StepHook(FrameworkHook):
 
     def _look_at_collections(self) -> None:
         if self._collected.look():
-            self._unsaved_states.clear()
+            self._states.clear()
+            self._kinds_collected.clear()
 
     def _watch_modules(self) -> None:
         """Watches those inner modules whose tensors the open step can save."""
@@ -320,10 +326,11 @@ class StepHook(FrameworkHook):
             return
         applied = self._updated_parameters()
         self._tell_parts(model.named())
+        shown = [
+            each for each in model.named() if not self._is_training or id(each[1]) not in applied
+        ]
         with self._late.batch():
-            for name, parameter in model.named():
-                if not self._is_training or id(parameter) not in applied:
-                    self._save(name, parameter)
+            self._save_each([name for name, _ in shown], [parameter for _, parameter in shown])
         model.watch_gradients(self._on_gradient_of, applied)
 
     def _tell_parts(self, named: List[Tuple[str, Any]]) -> None:
@@ -389,10 +396,10 @@ class StepHook(FrameworkHook):
         else:
             # Until the next backward pass the parameter holds this one, if it holds no other.
             self._sums[name] = None if held is None else gradient.detach().clone()
-        if self._late.takes(gradient):
-            self._late.add_gradient(name, gradient)
-        else:
-            self._save(name, gradient)
+        self._save_gradient(name, gradient)
+
+    def _save_gradient(self, name: str, gradient: Any) -> None:
+        raise NotImplementedError
 
     def _tell_frozen(self) -> None:
         """Puts the parameters that need no gradient into the collection "frozen", for rules."""
@@ -436,16 +443,30 @@ class StepHook(FrameworkHook):
 
     def _save_parameters(self, watched: WatchedOptimizer, scale: Any) -> None:
         self._tell_parts(watched.named)
+        if scale is None:
+            names: List[str] = []
+            tensors: List[Any] = []
+            for name, parameter in watched.named:
+                names += (name, f"gradient/{name}")
+                tensors += (parameter, parameter.grad)
+            self._save_each(names, tensors)
+        else:
+            for name, parameter in watched.named:
+                self._save(name, parameter)
+                self._save_unscaled(f"gradient/{name}", parameter.grad, scale)
+        if not self._may_collect("update/", watched.named):
+            return
         for name, parameter in watched.named:
-            self._save(name, parameter)
-            gradient = parameter.grad
-            if gradient is not None:
-                if scale is not None and self.wants(f"gradient/{name}"):
-                    self._save_made(f"gradient/{name}", gradient.detach() * scale)
-                else:
-                    self._save(f"gradient/{name}", gradient)
             if self._is_collected(f"update/{name}") and self.wants(f"update/{name}"):
                 watched.before[name] = parameter.detach().clone()
+
+    def _save_unscaled(self, name: str, gradient: Any, scale: Any) -> None:
+        if gradient is not None and self.wants(name):
+            self._save_made(name, gradient.detach() * scale)
+
+    def _save_each(self, names: List[str], tensors: List[Any]) -> None:
+        """Saves tensors of the training; where there is None, nothing."""
+        raise NotImplementedError
 
     def _save_later(self, name: str, tensor: Any, is_made: bool = False) -> None:
         """Saves a tensor of a device, if it is wanted."""
@@ -504,31 +525,51 @@ class StepHook(FrameworkHook):
         """Saves what an update has changed."""
         named, before = watched.named, watched.before
         watched.forget()
+        if not before and not self._may_collect("optimizer_state/", named):
+            self._late.end_guard()
+            return
         try:
             with self._late.batch():
+                names: List[str] = []
+                tensors: List[Any] = []
                 for name, parameter in named:
                     if name in before:
                         update = parameter.detach() - before.pop(name)
-                        self._save_made(f"update/{name}", update)
-                    self._save_state(name, optimizer.state.get(parameter, {}))
+                        if self._late.takes(update):
+                            self._save_later(f"update/{name}", update, is_made=True)
+                        else:
+                            names.append(f"update/{name}")
+                            tensors.append(update)
+                    state = optimizer.state.get(parameter, {})
+                    for key, full_name in self._collected_state(name, state):
+                        if self._is_tensor(state[key]):
+                            self._tell_state_part(name, key, state[key])
+                            names.append(full_name)
+                            tensors.append(state[key])
+                self._save_each(names, tensors)
         finally:
             self._late.end_guard()
 
-    def _save_state(self, name: str, state: Mapping[str, Any]) -> None:
+    def _may_collect(self, kind: str, named: List[Tuple[str, Any]]) -> bool:
+        """Returns False if nothing of a kind is collected, so that no parameter is looked at."""
+        key = (kind, *(name for name, _ in named))
+        if key not in self._kinds_collected:
+            examples = (f"{kind}{name}/exp_avg" for name, _ in named)
+            self._kinds_collected[key] = self._collected.may_have_under(kind, examples)
+        return self._kinds_collected[key]
+
+    def _collected_state(self, name: str, state: Mapping[str, Any]) -> List[Tuple[str, str]]:
+        """Returns the keys and names of what is collected of an optimizer's state."""
         keys = tuple(state)
-        if self._unsaved_states.get(name) == keys:
-            return
-        is_saved = False
-        for key, value in state.items():
-            full_name = f"optimizer_state/{name}/{key}"
-            if key != "step" and self._is_tensor(value) and self._is_collected(full_name):
-                self._tell_state_part(name, key, value)
-                self._save(full_name, value)
-                is_saved = True
-        if is_saved or self._collected.has_all:
-            self._unsaved_states.pop(name, None)
-        else:
-            self._unsaved_states[name] = keys
+        known = self._states.get(name)
+        if known is None or known[0] != keys:
+            known = (keys, [])
+            for key in keys:
+                full_name = f"optimizer_state/{name}/{key}"
+                if key != "step" and self._is_collected(full_name):
+                    known[1].append((key, full_name))
+            self._states[name] = known
+        return known[1]
 
     def _is_collected(self, name: str) -> bool:
         """Returns False if only rules would want a tensor of an optimizer.

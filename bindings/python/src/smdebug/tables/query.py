@@ -62,7 +62,8 @@ def quoted(text: str) -> str:
 
 def open_source(connection: Any, name: str, scan: Scan) -> _Source:
     """Makes a scan a table of a connection."""
-    source = _Source(scan)
+    # DuckDB reads dictionaries three times as fast, and treats them as texts.
+    source = _Source(scan.with_options([("texts", "dictionary")]))
     connection.register(name, source)
     return source
 

@@ -177,6 +177,7 @@ class Scan:
 # Types by the format strings of Arrow's C data interface.
 _TYPES = {
     "u": "string",
+    "i": "dictionary",
     "l": "int64",
     "g": "double",
     "tsu:": "timestamp[us]",
@@ -282,17 +283,25 @@ def paths_of(paths: Union[Path, Iterable[Path]]) -> List[str]:
 def _several(values: _Texts, what: str) -> List[str]:
     if values is None:
         return []
-    listed = [values] if isinstance(values, str) else list(values)
+    listed = [values] if isinstance(values, str) else _listed(values, what)
     for value in listed:
         if not isinstance(value, str):
             raise SMDebugTypeError(f"the {what} must be a str, not {type(value).__name__}")
     return listed
 
 
+def _listed(values: Any, what: str) -> List[Any]:
+    if not isinstance(values, Iterable):
+        raise SMDebugTypeError(
+            f"the {what} must be a str, or several, not {type(values).__name__}"
+        )
+    return list(values)
+
+
 def _modes(modes: Union[ModeKeys, str, Iterable[Union[ModeKeys, str]], None]) -> List[str]:
     if modes is None:
         return []
-    listed = [modes] if isinstance(modes, (str, ModeKeys)) else list(modes)
+    listed = [modes] if isinstance(modes, (str, ModeKeys)) else _listed(modes, "mode")
     return [mode.name if isinstance(mode, ModeKeys) else mode for mode in listed]
 
 
@@ -302,7 +311,7 @@ def _rules(rules: Union[RuleLike, Iterable[RuleLike], None]) -> List[str]:
     is_one = isinstance(rules, str) or (
         isinstance(rules, tuple) and len(rules) == 2 and isinstance(rules[1], Mapping)
     )
-    listed: Any = [rules] if is_one else list(rules)
+    listed: Any = [rules] if is_one else _listed(rules, "rule")
     return [_rule(rule) for rule in listed]
 
 

@@ -1,0 +1,60 @@
+// The rows of finished steps in columns, as the row cache keeps them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/mode.h"
+
+namespace smdebug::tables {
+
+// The index file of a step.
+struct CachedStep {
+  int64_t step = 0;
+  int64_t mode_step = 0;
+  Mode mode = Mode::kGlobal;
+  uint32_t rows = 0;
+  std::string name;     // of the file
+  std::string version;  // storage::ListedFile's
+};
+
+// What one worker recorded in one folder of index files.  All columns have a value for each row, in
+// the order of `steps`, or are empty: unknown.
+struct CachedRows {
+  // A column of numbers.
+  struct Numbers {
+    std::vector<double> values;
+    std::vector<uint8_t> known;  // 0 or 1 for each value; empty: all are known
+
+    bool operator==(const Numbers &) const = default;
+  };
+  // Rows with longer names are not kept: a name is repeated in each row of a table.
+  static constexpr size_t kLongestName = 4096;
+  static constexpr int64_t kNoTime = std::numeric_limits<int64_t>::min();
+
+  std::vector<CachedStep> steps;
+  std::vector<std::string> names;            // of tensors
+  std::vector<std::vector<int64_t>> shapes;  // the first is that of rows without one
+  std::vector<uint32_t> tensors;             // positions in `names`
+  std::vector<uint8_t> dtypes;               // tensor::DType
+  std::vector<uint32_t> shape_of;            // positions in `shapes`
+  std::vector<int64_t> times;                // microseconds since 1970, or kNoTime
+  std::vector<Numbers> numbers;              // the statistics that were read, or the scalar
+
+  size_t Rows() const { return tensors.size(); }
+};
+
+// Returns the bytes of a cache file.  `key` says what the rows are of.
+std::string EncodeRows(const CachedRows &rows, std::string_view key);
+
+// Returns the rows.  Returns nothing if the bytes are not those that EncodeRows() makes for this
+// key, however they were damaged: positions lie inside what they point to, columns have the same
+// length, and names are UTF-8.
+std::optional<CachedRows> DecodeRows(ByteSpan bytes, std::string_view key);
+
+}  // namespace smdebug::tables

@@ -1,0 +1,113 @@
+#include "tables/cached_writer.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tables/row_writer.h"
+#include "tensor/dtype.h"
+
+namespace smdebug::tables {
+
+CachedWriter::CachedWriter(const Request &request, BatchBuilder *builder)
+    : is_scalars_(request.table == Table::kScalars),
+      columns_(request.Columns()),
+      statistics_(ReadsFor(request).statistics),
+      builder_(builder) {}
+
+namespace {
+
+// Steps mostly have the same tensors in the same order.
+template <class T>
+bool AreEqual(const std::vector<T> &all, const CachedPiece &piece, const CachedPiece *last) {
+  if (last == nullptr || last->rows != piece.rows) return false;
+  if (!piece.has_all || !last->has_all || piece.count != last->count) return false;
+  return std::equal(all.begin() + static_cast<std::ptrdiff_t>(piece.first),
+                    all.begin() + static_cast<std::ptrdiff_t>(piece.first + piece.count),
+                    all.begin() + static_cast<std::ptrdiff_t>(last->first));
+}
+
+}  // namespace
+
+void CachedWriter::Write(const std::string &trial, std::span<const CachedPiece> pieces) {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const size_t column = columns_[i];
+    const bool is_of_names = column == kTensor || column == kCollection ||
+                             (!is_scalars_ && (column == kDType || column == kShape));
+    const CachedPiece *last = nullptr;
+    for (const CachedPiece &piece : pieces) {
+      if (is_of_names) {
+        WriteNames(column, piece, last, &builder_->At(i));
+      } else {
+        WriteColumn(column, trial, piece, &builder_->At(i));
+      }
+      last = &piece;
+    }
+  }
+  size_t rows = 0;
+  for (const CachedPiece &piece : pieces) rows += piece.Count();
+  builder_->NoteRows(rows);
+}
+
+template <class T>
+std::span<const T> CachedWriter::Of(const std::vector<T> &all, const CachedPiece &piece,
+                                    std::vector<T> *memory) const {
+  if (piece.has_all) return std::span(all).subspan(piece.first, piece.count);
+  memory->clear();
+  for (const uint32_t row : piece.chosen) memory->push_back(all[row]);
+  return *memory;
+}
+
+void CachedWriter::WriteColumn(size_t column, const std::string &trial, const CachedPiece &piece,
+                               Column *out) {
+  const CachedRows &rows = *piece.rows;
+  const size_t count = piece.Count();
+  switch (column) {
+    case kTrial: return out->AddTexts(trial, count);
+    case kStep: return out->AddIntegers(piece.step->step, count);
+    case kMode: return out->AddTexts(ModeName(piece.step->mode), count);
+    case kModeStep: return out->AddIntegers(piece.step->mode_step, count);
+    case kWorker: return out->AddTexts(*piece.worker, count);
+    default: break;
+  }
+  const bool is_time = is_scalars_ ? column == kScalarTime : column == kTime;
+  if (is_time) return out->AddOptionals(Of(rows.times, piece, &times_), CachedRows::kNoTime);
+  if (is_scalars_ && column == kScalarValue) return WriteNumbers(rows.numbers[0], piece, out);
+  const uint32_t before = (1U << (column - kFirstStatistic)) - 1;
+  WriteNumbers(rows.numbers[static_cast<size_t>(std::popcount(statistics_ & before))], piece, out);
+}
+
+void CachedWriter::WriteNames(size_t column, const CachedPiece &piece, const CachedPiece *last,
+                              Column *out) {
+  const CachedRows &rows = *piece.rows;
+  if (column == kDType) {
+    if (AreEqual(rows.dtypes, piece, last)) return out->RepeatLast(piece.count);
+    for (const uint8_t type : Of(rows.dtypes, piece, &flags_)) {
+      out->AddOptional(tensor::DTypeName(static_cast<tensor::DType>(type)));
+    }
+  } else if (column == kShape) {
+    if (AreEqual(rows.shape_of, piece, last)) return out->RepeatLast(piece.count);
+    for (const uint32_t shape : Of(rows.shape_of, piece, &positions_)) {
+      const std::span<const int64_t> sizes(rows.shapes[shape]);
+      shape == 0 ? out->AddNulls() : out->AddList(sizes);
+    }
+  } else {
+    if (AreEqual(rows.tensors, piece, last)) return out->RepeatLast(piece.count);
+    for (const uint32_t name : Of(rows.tensors, piece, &positions_)) {
+      column == kTensor ? out->AddTexts(rows.names[name])
+                        : out->AddOptional((*piece.names)[name].collection);
+    }
+  }
+}
+
+void CachedWriter::WriteNumbers(const CachedRows::Numbers &numbers, const CachedPiece &piece,
+                                Column *out) {
+  if (numbers.values.empty()) return out->AddNulls(piece.Count());
+  const std::span<const double> values = Of(numbers.values, piece, &values_);
+  if (numbers.known.empty()) return out->AddNumbers(values);
+  const std::span<const uint8_t> known = Of(numbers.known, piece, &flags_);
+  for (size_t i = 0; i < values.size(); ++i) {
+    known[i] != 0 ? out->AddNumber(values[i]) : out->AddNulls();
+  }
+}
+
+}  // namespace smdebug::tables

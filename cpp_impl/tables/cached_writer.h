@@ -1,0 +1,63 @@
+// Writes cached rows into columns.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tables/batch_builder.h"
+#include "tables/cached_rows.h"
+#include "tables/request.h"
+
+namespace smdebug::tables {
+
+// What a request makes of a tensor's name.
+struct CachedName {
+  bool is_wanted = false;
+  std::string collection;
+};
+
+// Consecutive rows of one step.
+struct CachedPiece {
+  const CachedRows *rows;
+  const std::vector<CachedName> *names;
+  const CachedStep *step;
+  const std::string *worker;
+  size_t first;
+  size_t count;
+  std::vector<uint32_t> chosen = {};  // the rows that are wanted, if not all are
+  bool has_all = true;
+
+  size_t Count() const { return has_all ? count : chosen.size(); }
+};
+
+// For one thread at a time.
+class CachedWriter {
+ public:
+  CachedWriter(const Request &request, BatchBuilder *builder);
+
+  void Write(const std::string &trial, std::span<const CachedPiece> pieces);
+
+ private:
+  void WriteColumn(size_t column, const std::string &trial, const CachedPiece &piece, Column *out);
+  // Writes columns of texts and shapes.  `last` is the piece before, or NULL.
+  void WriteNames(size_t column, const CachedPiece &piece, const CachedPiece *last, Column *out);
+  // Returns the values of the piece's rows.
+  template <class T>
+  std::span<const T> Of(const std::vector<T> &all, const CachedPiece &piece,
+                        std::vector<T> *memory) const;
+  void WriteNumbers(const CachedRows::Numbers &numbers, const CachedPiece &piece, Column *out);
+
+  const bool is_scalars_;
+  const std::vector<size_t> columns_;
+  const uint32_t statistics_;  // a bit for each that the cache has
+  BatchBuilder *const builder_;
+  // Memory for chosen rows.
+  std::vector<uint32_t> positions_;
+  std::vector<uint8_t> flags_;
+  std::vector<int64_t> times_;
+  std::vector<double> values_;
+};
+
+}  // namespace smdebug::tables

@@ -1,0 +1,284 @@
+// The cache of rows: what its files hold, what damages them, and what scans make of it.
+#include "tables/row_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "storage/temporary_folder.h"
+#include "tables/runs.h"
+
+namespace smdebug::tables::row_cache_test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+CachedRows SomeRows() {
+  CachedRows rows;
+  rows.steps = {{5, 2, Mode::kEval, 2, "index/000000000/5_w.json", "v1"},
+                {6, 3, Mode::kTrain, 1, "index/000000000/6_w.json", "v2"}};
+  rows.names = {"loss", "naïve"};
+  rows.shapes = {{}, {2, 3}, {}};
+  rows.tensors = {0, 1, 0};
+  rows.dtypes = {2, 0, 2};
+  rows.shape_of = {1, 0, 2};
+  rows.times = {7, CachedRows::kNoTime, 9};
+  rows.numbers = {{{1, 2, 3}, {}}, {}, {{4, 5, 6}, {1, 0, 1}}};
+  return rows;
+}
+
+TEST(CachedRows, AreReadAsTheyWereWritten) {
+  const CachedRows rows = SomeRows();
+  const std::string bytes = EncodeRows(rows, "key");
+  const auto read = DecodeRows(AsBytes(bytes), "key");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(EncodeRows(*read, "key"), bytes);
+  EXPECT_EQ(read->steps[0].mode, Mode::kEval);
+  EXPECT_EQ(read->names, rows.names);
+  EXPECT_EQ(read->numbers, rows.numbers);
+  EXPECT_FALSE(DecodeRows(AsBytes(bytes), "another key"));
+}
+
+TEST(CachedRows, DamageIsNoticed) {
+  const std::string bytes = EncodeRows(SomeRows(), "key");
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(DecodeRows(AsBytes(bytes).first(size), "key")) << size;
+  }
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    EXPECT_FALSE(DecodeRows(AsBytes(damaged), "key")) << bit;
+  }
+}
+
+// Whoever can write such a file can make its checksum right.
+TEST(CachedRows, HostileContentIsRefused) {
+  using Change = void (*)(CachedRows &);
+  for (const Change change : std::initializer_list<Change>{
+           [](CachedRows &rows) { rows.tensors[1] = 2; },
+           [](CachedRows &rows) { rows.shape_of[0] = 3; },
+           [](CachedRows &rows) { rows.shape_of.pop_back(); },
+           [](CachedRows &rows) { rows.dtypes[0] = 200; },
+           [](CachedRows &rows) { rows.times.push_back(1); },
+           [](CachedRows &rows) { rows.steps[0].rows = 3; },
+           [](CachedRows &rows) { rows.steps[0].step = -1; },
+           [](CachedRows &rows) { rows.steps[0].mode = static_cast<Mode>(9); },
+           [](CachedRows &rows) { rows.names[0] = "\xFF"; },
+           [](CachedRows &rows) { rows.names[0].assign(CachedRows::kLongestName + 1, 'x'); },
+           [](CachedRows &rows) { rows.shapes[1][0] = -2; },
+           [](CachedRows &rows) { rows.shapes[1].assign(33, 1); },
+           [](CachedRows &rows) { rows.numbers[0].values.pop_back(); },
+           [](CachedRows &rows) { rows.numbers[2].known[0] = 2; },
+           [](CachedRows &rows) { rows.numbers[2].known.pop_back(); },
+           [](CachedRows &rows) {
+             rows.numbers[1].known = {1, 1, 1};
+           }}) {
+    CachedRows rows = SomeRows();
+    change(rows);
+    EXPECT_FALSE(DecodeRows(AsBytes(EncodeRows(rows, "key")), "key"));
+  }
+}
+
+class RowCacheTest : public testing::Test {
+ protected:
+  RowCacheTest() { setenv("XDG_CACHE_HOME", folder_.Path().c_str(), 1); }
+  ~RowCacheTest() override {
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("SMDEBUG_ROW_CACHE_MB");
+  }
+
+  std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    const std::string folder = folder_.Path("libsmdebug/rows");
+    if (!fs::exists(folder)) return files;
+    for (const auto &each : fs::directory_iterator(folder)) files.push_back(each.path());
+    return files;
+  }
+
+  storage::TemporaryFolder folder_;
+};
+
+TEST_F(RowCacheTest, FilesAreTheUsersOwn) {
+  const auto cache = *RowCache::FromEnvironment();
+  EXPECT_FALSE(cache->Load("key"));
+  cache->Save("key", SomeRows());
+  EXPECT_TRUE(cache->Load("key"));
+  EXPECT_FALSE(cache->Load("other"));
+  ASSERT_THAT(Files(), SizeIs(1));
+  struct stat facts {};
+  ASSERT_EQ(stat(Files()[0].c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0600U);
+  // Another file in its place is not read.
+  const fs::path elsewhere = folder_.Path("elsewhere");
+  fs::rename(Files()[0], elsewhere);
+  fs::create_symlink(elsewhere, folder_.Path("libsmdebug/rows/x.rows"));
+  fs::rename(folder_.Path("libsmdebug/rows/x.rows"), folder_.Path("libsmdebug/rows/") + "x");
+  EXPECT_FALSE(cache->Load("key"));
+}
+
+TEST_F(RowCacheTest, TheOldestGoWhenTheLimitIsReached) {
+  CachedRows rows = SomeRows();
+  rows.numbers[0].values.assign(3, 1);
+  const uint64_t size = EncodeRows(rows, "key 00").size();
+  const auto in_rows = [&](const char *key) {
+    RowCache cache(folder_.Path("libsmdebug/rows"), 8 * size);
+    cache.Save(key, rows);
+  };
+  const auto now = fs::file_time_type::clock::now();
+  for (int i = 10; i < 18; ++i) {
+    const std::vector<fs::path> before = Files();
+    in_rows(("key " + std::to_string(i)).c_str());
+    for (const fs::path &file : Files()) {
+      if (std::find(before.begin(), before.end(), file) != before.end()) continue;
+      fs::last_write_time(file, now - std::chrono::hours(100 - i));
+    }
+  }
+  EXPECT_THAT(Files(), SizeIs(8));
+  in_rows("key 18");
+  EXPECT_THAT(Files(), SizeIs(6));
+  const RowCache cache(folder_.Path("libsmdebug/rows"), 8 * size);
+  EXPECT_FALSE(cache.Load("key 10"));
+  EXPECT_TRUE(cache.Load("key 18"));
+}
+
+TEST_F(RowCacheTest, CanBeTurnedOff) {
+  setenv("SMDEBUG_ROW_CACHE_MB", "0", 1);
+  EXPECT_EQ(*RowCache::FromEnvironment(), nullptr);
+  setenv("SMDEBUG_ROW_CACHE_MB", "much", 1);
+  EXPECT_EQ(RowCache::FromEnvironment().GetStatus().GetCode(), Code::kInvalidConfig);
+}
+
+TEST_F(RowCacheTest, AFolderThatCannotBeWrittenCostsTimeOnly) {
+  RowCache cache("/dev/null/nowhere", 1 << 20);
+  cache.Save("key", SomeRows());
+  EXPECT_FALSE(cache.Load("key"));
+}
+
+// Scans with and without the cache.
+class CachedScanTest : public RowCacheTest {
+ protected:
+  CachedScanTest() {
+    runs_.PutTrial("a", 5);
+    runs_.PutTrial("a", 5, "worker_1");
+    runs_.PutTrial("b", 3, "worker_0", 998);
+    Age();
+  }
+
+  // Lets all files be old.
+  void Age() const {
+    const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+    for (const auto &file : fs::recursive_directory_iterator(runs_.Path())) {
+      if (file.is_regular_file()) fs::last_write_time(file, old);
+    }
+  }
+  std::vector<std::string> Scan(std::vector<std::string> options, Table table = Table::kTensors) {
+    options.insert(options.end(), {"damage", "fail"});
+    return Rows::Of(table, runs_.Path(), options);
+  }
+  std::vector<std::string> Fresh(std::vector<std::string> options, Table table = Table::kTensors) {
+    options.insert(options.end(), {"cache", "false"});
+    return Scan(options, table);
+  }
+
+  Runs runs_;
+};
+
+TEST_F(CachedScanTest, RowsAreThoseOfTheFiles) {
+  for (const Table table : {Table::kTensors, Table::kScalars}) {
+    const std::string name = table == Table::kTensors ? "tensor" : "name";
+    for (const std::vector<std::string> &columns :
+         {std::vector<std::string>{},
+          {"column", name, "column", "step"},
+          {"column", "time", "column", name, "column", "trial"}}) {
+      const auto fresh = Fresh(columns, table);
+      EXPECT_THAT(fresh, Not(IsEmpty()));
+      EXPECT_EQ(Scan(columns, table), fresh);
+      EXPECT_THAT(Files(), Not(IsEmpty()));
+      EXPECT_EQ(Scan(columns, table), fresh);
+      for (const std::vector<std::string> &condition : {std::vector<std::string>{"tensor", "loss"},
+                                                        {"regex", "^g"},
+                                                        {"mode", "EVAL"},
+                                                        {"mode", "TRAIN", "worker", "worker_1"},
+                                                        {"first", "2", "end", "999"},
+                                                        {"collection", "gradients"},
+                                                        {"batch_rows", "1"}}) {
+        std::vector<std::string> options = columns;
+        options.insert(options.end(), condition.begin(), condition.end());
+        EXPECT_EQ(Scan(options, table), Fresh(options, table)) << condition[0];
+      }
+    }
+  }
+}
+
+TEST_F(CachedScanTest, StatisticsAreKept) {
+  const std::vector<std::string> columns = {"column", "mean",  "column", "max",
+                                            "column", "dtype", "column", "shape"};
+  const auto fresh = Fresh(columns);
+  EXPECT_EQ(Scan(columns), fresh);
+  fs::remove_all(runs_.Path() + "/a/events");
+  EXPECT_EQ(Scan(columns), fresh);
+}
+
+TEST_F(CachedScanTest, ElementsAreNotKept) {
+  Scan({"column", "value"});
+  Scan({"column", "mean", "compute", "true"});
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
+TEST_F(CachedScanTest, AnIndexFileThatChangesIsReadAgain) {
+  const auto before = Scan({}, Table::kScalars);
+  runs_.PutTrial("a", 1);
+  EXPECT_EQ(Scan({}, Table::kScalars), Fresh({}, Table::kScalars));
+  runs_.PutTrial("a", 7);
+  EXPECT_EQ(Scan({}, Table::kScalars), Fresh({}, Table::kScalars));
+  EXPECT_EQ(Scan({}, Table::kScalars).size(), before.size() + 2);
+}
+
+TEST_F(CachedScanTest, StepsThatAreNewAreNotKept) {
+  runs_.PutTrial("a", 5);
+  runs_.PutTrial("a", 5, "worker_1");
+  runs_.PutTrial("b", 3, "worker_0", 998);
+  Scan({});
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
+TEST_F(CachedScanTest, APartOfAUnitIsNotKept) {
+  Scan({"tensor", "loss"});
+  Scan({"mode", "TRAIN"});
+  Scan({"first", "1", "end", "4"});
+  EXPECT_THAT(Files(), IsEmpty());
+  // But what one worker recorded is.
+  Scan({"worker", "worker_1"});
+  EXPECT_THAT(Files(), SizeIs(1));
+}
+
+TEST_F(CachedScanTest, DamageIsNotKept) {
+  const std::string events = "a/events/000000000002/000000000002_worker_0.tfevents";
+  std::string text = runs_.Folder().Read(events);
+  runs_.Folder().Write(events, text.substr(0, text.size() / 2));
+  Age();
+  const auto some = Rows::Of(Table::kScalars, runs_.Path() + "/a", {"worker", "worker_0"});
+  EXPECT_THAT(some, SizeIs(4));
+  EXPECT_THAT(Files(), IsEmpty());
+  runs_.Folder().Write(events, text);
+  EXPECT_THAT(Rows::Of(Table::kScalars, runs_.Path() + "/a", {"worker", "worker_0"}), SizeIs(5));
+}
+
+TEST_F(CachedScanTest, DamagedCacheFilesAreIgnored) {
+  const auto fresh = Fresh({});
+  Scan({});
+  for (const fs::path &file : Files()) std::ofstream(file, std::ios::app) << "x";
+  EXPECT_EQ(Scan({}), fresh);
+  for (const fs::path &file : Files()) fs::resize_file(file, 20);
+  EXPECT_EQ(Scan({}), fresh);
+}
+
+}  // namespace
+}  // namespace smdebug::tables::row_cache_test
