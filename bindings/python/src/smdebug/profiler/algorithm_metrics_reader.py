@@ -108,7 +108,8 @@ class AlgorithmMetricsReader(MetricsReaderBase):
 
     def _all_between(self, columns: Dict[str, List[Any]], start: Time, end: Time) -> bool:
         begins = columns["start_us"]
-        return start <= min(begins) and max(begins) <= end and min(columns["duration"]) >= 0
+        first, last, shortest = min(begins), max(begins), min(columns["duration"])
+        return bool(start <= first and last <= end and shortest >= 0)
 
     def _of_type(self, events: List[Any], event_type: str) -> List[Any]:
         raise SMDebugTypeError("events of timelines have no event_type; leave it out")

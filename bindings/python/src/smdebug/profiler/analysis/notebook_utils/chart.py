@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from smdebug.core.utils import import_framework
@@ -87,11 +88,9 @@ class Chart:
 
 
 def _is_notebook() -> bool:
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return False
-    return getattr(get_ipython(), "kernel", None) is not None
+    # A notebook has imported it.
+    ipython: Any = sys.modules.get("IPython")
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 
 
 def selected(patterns: Iterable[str], names: Iterable[str]) -> List[str]:

@@ -241,9 +241,9 @@ class PandasFrame:
         if selected:
             rows &= names.where(set(selected).__contains__)
         microseconds = (seconds * CONVERT_TO_MICROSECS).astype("int64")
-        codes = [found[name].codes for name in _SYSTEM_TEXTS]
+        codes = {name: found[name].codes for name in _SYSTEM_TEXTS}
         copies = self._pandas.DataFrame(
-            {"time": microseconds, "value": found["value"], **dict(enumerate(codes))}
+            {"time": microseconds, "value": found["value"], **codes}
         )[rows].duplicated()
         rows = np.flatnonzero(rows)[~copies.to_numpy()]
         # Many samples have one time.
