@@ -173,6 +173,7 @@ bench: environment original servers test-java
 	@$(PYTHON) tests/bench/bench_tables.py
 	@$(PYTHON) tests/bench/bench_serve.py
 	@$(PYTHON) tests/bench/bench_profiler.py
+	@$(PYTHON) tests/bench/bench_profile_reading.py
 	@$(PYTHON) tests/bench/bench_peers.py
 	@$(PYTHON) tests/bench/bench_growth.py
 	@$(PYTHON) tests/bench/bench_s3.py

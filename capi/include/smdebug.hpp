@@ -23,6 +23,7 @@
 #include "smdebug/cpp/options.hpp"
 #include "smdebug/cpp/placement.hpp"
 #include "smdebug/cpp/profile_rules.hpp"
+#include "smdebug/cpp/profiler.hpp"
 #include "smdebug/cpp/rule.hpp"
 #include "smdebug/cpp/rule_set.hpp"
 #include "smdebug/cpp/statistics.hpp"

@@ -1,10 +1,10 @@
 #include "profile/json_cursor.h"
 
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 #include "base/strings.h"
@@ -22,6 +22,35 @@ constexpr std::array kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 // Characters of texts that need no decoding.
 bool IsPlain(char c) { return static_cast<signed char>(c) >= ' ' && c != '"' && c != '\\'; }
+
+// Returns true if IsPlain() is true for each of eight characters.
+bool ArePlain(const char *eight) {
+  constexpr uint64_t kEach = 0x0101010101010101;
+  constexpr uint64_t kHigh = 0x80 * kEach;
+  uint64_t all = 0;
+  std::memcpy(&all, eight, sizeof(all));
+  const auto has_zero = [](uint64_t bytes) { return (bytes - kEach) & ~bytes & kHigh; };
+  const uint64_t special = has_zero(all ^ '"' * kEach) | has_zero(all ^ '\\' * kEach) |
+                           ((all - ' ' * kEach) & ~all & kHigh) | (all & kHigh);
+  return special == 0;
+}
+
+const char *FindSpecial(const char *at, const char *end) {
+  while (end - at >= 8 && ArePlain(at)) at += 8;
+  while (at != end && IsPlain(*at)) ++at;
+  return at;
+}
+
+// Characters of numbers, true, false and null.
+constexpr auto kWordCharacters = [] {
+  std::array<bool, 256> is_one{};
+  for (const char c :
+       std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-.")) {
+    is_one[static_cast<unsigned char>(c)] = true;
+  }
+  return is_one;
+}();
+bool IsOfWord(char c) { return kWordCharacters[static_cast<unsigned char>(c)]; }
 
 void AppendUtf8(uint32_t code, std::string *out) {
   constexpr uint32_t kLow = 0x3F;
@@ -46,23 +75,22 @@ void AppendUtf8(uint32_t code, std::string *out) {
 
 }  // namespace
 
-char JsonCursor::Peek() {
+bool JsonCursor::Key(std::string_view quoted) {
   SkipSpace();
-  if (at_ != end_) return *at_;
-  ran_out_ = true;
-  return '\0';
-}
-
-bool JsonCursor::Take(char wanted) {
-  if (Peek() != wanted || at_ == end_) return false;
-  ++at_;
-  return true;
+  const bool is_next = static_cast<size_t>(end_ - at_) > quoted.size() &&
+                       std::memcmp(at_, quoted.data(), quoted.size()) == 0;
+  if (!is_next) return false;
+  const char *const begin = at_;
+  at_ += quoted.size();
+  if (Take(':')) return true;
+  at_ = begin;
+  return false;
 }
 
 bool JsonCursor::Text(JsonText *out) {
   if (!Take('"')) return false;
   const char *const begin = at_;
-  while (at_ != end_ && IsPlain(*at_)) ++at_;
+  at_ = FindSpecial(at_, end_);
   if (at_ == end_) return RunOut();
   if (*at_ != '"') {
     out->decoded.assign(begin, at_);
@@ -189,7 +217,7 @@ bool JsonCursor::SlowNumber(const char *begin, double *out) {
 }
 
 bool JsonCursor::SkipText() {
-  ++at_;
+  at_ = FindSpecial(at_ + 1, end_);
   while (at_ != end_ && *at_ != '"') at_ += *at_ == '\\' && end_ - at_ > 1 ? 2 : 1;
   if (at_ == end_) return RunOut();
   ++at_;
@@ -217,10 +245,7 @@ bool JsonCursor::Value(std::string_view *raw) {
       ++at_;
     } else {
       const char *const word = at_;
-      while (at_ != end_ && (std::isalnum(static_cast<unsigned char>(*at_)) != 0 || *at_ == '-' ||
-                             *at_ == '+' || *at_ == '.')) {
-        ++at_;
-      }
+      while (at_ != end_ && IsOfWord(*at_)) ++at_;
       if (at_ == word) return false;
       if (at_ == end_) return RunOut();
     }

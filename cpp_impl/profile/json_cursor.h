@@ -25,6 +25,8 @@ class JsonCursor {
   explicit JsonCursor(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
+  // Returns what is not read.
+  std::string_view Rest() const { return {at_, static_cast<size_t>(end_ - at_)}; }
   size_t Offset() const { return static_cast<size_t>(at_ - begin_); }
   // Returns true if the text ended where more was expected: a longer text may be right.
   bool RanOut() const { return ran_out_; }
@@ -33,9 +35,20 @@ class JsonCursor {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
   }
   // Returns the next character after white space, or NUL at the end.
-  char Peek();
+  char Peek() {
+    SkipSpace();
+    if (at_ != end_) return *at_;
+    ran_out_ = true;
+    return '\0';
+  }
   // Skips white space and this character.
-  bool Take(char wanted);
+  bool Take(char wanted) {
+    if (Peek() != wanted || at_ == end_) return false;
+    ++at_;
+    return true;
+  }
+  // Skips the key of a member, given with its quotes, and the colon.  Stays if another key is next.
+  bool Key(std::string_view quoted);
 
   bool Text(JsonText *out);
   // Also takes NaN and Infinity, as Python writes them.

@@ -15,6 +15,39 @@ bool ReadName(JsonCursor *cursor, SystemEvent *out) {
   return cursor->Value(&skipped);
 }
 
+// Reads a metric whose members are in the order in which this library and the original write them.
+bool ReadUsual(JsonCursor *cursor, SystemEvent *out) {
+  out->has_name = true;
+  return cursor->Take('{') && cursor->Key(R"("Type")") && cursor->Text(&out->type) &&
+         cursor->Take(',') && cursor->Key(R"("Name")") && cursor->Text(&out->name) &&
+         cursor->Take(',') && cursor->Key(R"("Dimension")") && cursor->Text(&out->dimension) &&
+         cursor->Take(',') && cursor->Key(R"("Value")") && cursor->Number(&out->value) &&
+         cursor->Take(',') && cursor->Key(R"("NodeId")") && cursor->Text(&out->node) &&
+         cursor->Take(',') && cursor->Key(R"("Timestamp")") && cursor->Number(&out->time) &&
+         cursor->Take('}');
+}
+
+// Reads a metric whose members are in any order, among others.
+bool ReadAny(JsonCursor *cursor, SystemEvent *out) {
+  unsigned found = 0;
+  out->has_name = false;
+  const bool is_object = cursor->Object([&](std::string_view key) {
+    const auto note = [&found](Key read) {
+      found |= read;
+      return true;
+    };
+    if (key == "Type") return cursor->Text(&out->type) && note(kType);
+    if (key == "Name") return ReadName(cursor, out);
+    if (key == "Dimension") return cursor->Text(&out->dimension) && note(kDimension);
+    if (key == "Value") return cursor->Number(&out->value) && note(kValue);
+    if (key == "NodeId") return cursor->Text(&out->node) && note(kNode);
+    if (key == "Timestamp") return cursor->Number(&out->time) && note(kTime);
+    std::string_view skipped;
+    return cursor->Value(&skipped);
+  });
+  return is_object && found == kNeeded;
+}
+
 }  // namespace
 
 void Damage::Note(size_t at, std::string_view problem) {
@@ -29,23 +62,10 @@ Status Damage::Describe(std::string_view file) const {
 
 bool ParseSystemLine(std::string_view line, SystemEvent *out) {
   JsonCursor cursor(line);
-  unsigned found = 0;
-  out->has_name = false;
-  const bool is_object = cursor.Object([&](std::string_view key) {
-    const auto note = [&found](Key read) {
-      found |= read;
-      return true;
-    };
-    if (key == "Type") return cursor.Text(&out->type) && note(kType);
-    if (key == "Name") return ReadName(&cursor, out);
-    if (key == "Dimension") return cursor.Text(&out->dimension) && note(kDimension);
-    if (key == "Value") return cursor.Number(&out->value) && note(kValue);
-    if (key == "NodeId") return cursor.Text(&out->node) && note(kNode);
-    if (key == "Timestamp") return cursor.Number(&out->time) && note(kTime);
-    std::string_view skipped;
-    return cursor.Value(&skipped);
-  });
-  if (!is_object || found != kNeeded) return false;
+  if (!ReadUsual(&cursor, out)) {
+    cursor = JsonCursor(line);
+    if (!ReadAny(&cursor, out)) return false;
+  }
   cursor.SkipSpace();
   return cursor.Offset() == line.size();
 }

@@ -26,7 +26,9 @@ Result<bool> TimelineFileReader::Next(TimelineEvent *out) {
 
 void TimelineFileReader::Use(size_t count) {
   const std::string_view used = text_.Held().substr(0, count);
-  line_ += static_cast<size_t>(std::count(used.begin(), used.end(), '\n'));
+  for (size_t at = used.find('\n'); at != std::string_view::npos; at = used.find('\n', at + 1)) {
+    ++line_;
+  }
   text_.Use(count);
 }
 
@@ -64,7 +66,9 @@ Result<TimelineFileReader::Found> TimelineFileReader::ReadElement(TimelineEvent 
   while (true) {
     const std::string_view held = text_.Held();
     JsonCursor cursor(held);
-    if (Parse(&cursor)) {
+    const bool is_usual = ParseUsual(&cursor);
+    if (!is_usual) cursor = JsonCursor(held);
+    if (is_usual || Parse(&cursor)) {
       const Found found = Understand(out);
       Use(cursor.Offset());
       return found;
@@ -91,9 +95,50 @@ Result<TimelineFileReader::Found> TimelineFileReader::SkipBroken(bool is_cut) {
   }
 }
 
+// Parses an event whose members are in the order in which this library and the original write them.
+bool TimelineFileReader::ParseUsual(JsonCursor *cursor) {
+  raw_.tid = {};
+  raw_.duration.reset();
+  const bool begins = cursor->Take('{') && cursor->Key(R"("name")") && cursor->Text(&raw_.name) &&
+                      cursor->Take(',') && cursor->Key(R"("pid")") && cursor->Value(&raw_.pid) &&
+                      cursor->Take(',');
+  if (!begins) return false;
+  if (cursor->Key(R"("tid")") && !(cursor->Value(&raw_.tid) && cursor->Take(','))) return false;
+  const bool continues = cursor->Key(R"("ph")") && cursor->Text(&raw_.kind_text) &&
+                         cursor->Take(',') && cursor->Key(R"("ts")") &&
+                         OptionalNumber(cursor, &raw_.time) && cursor->Take(',');
+  if (!continues) return false;
+  raw_.kind = raw_.kind_text.view;
+  const bool has_duration = cursor->Key(R"("dur")");
+  if (has_duration && !(OptionalNumber(cursor, &raw_.duration) && cursor->Take(','))) return false;
+  return cursor->Key(R"("args")") && ParseArgs(cursor) && cursor->Take('}');
+}
+
+bool TimelineFileReader::ParseArgs(JsonCursor *cursor) {
+  raw_.step = raw_.process = raw_.thread = {};
+  raw_.has_members = true;
+  std::string_view value;
+  cursor->SkipSpace();
+  const std::string_view rest = cursor->Rest();
+  const bool is_object = cursor->Object([&](std::string_view key) {
+    if (!cursor->Value(&value)) return false;
+    if (key == "step_num") {
+      raw_.step = value;
+    } else if (key == "pid") {
+      raw_.process = value;
+    } else if (key == "thread_id") {
+      raw_.thread = value;
+    }
+    return true;
+  });
+  raw_.args = rest.substr(0, rest.size() - cursor->Rest().size());
+  return is_object;
+}
+
 bool TimelineFileReader::Parse(JsonCursor *cursor) {
   raw_.name.view = {};
   raw_.kind = raw_.pid = raw_.tid = raw_.args = {};
+  raw_.has_members = false;
   raw_.time.reset();
   raw_.duration.reset();
   return cursor->Object([&](std::string_view key) {
@@ -199,22 +244,13 @@ TimelineFileReader::Found TimelineFileReader::Finish(TimelineEvent *out) {
   return Found::kEvent;
 }
 
-void TimelineFileReader::ReadArgs(TimelineEvent *out) const {
+void TimelineFileReader::ReadArgs(TimelineEvent *out) {
   JsonCursor cursor(out->args);
-  std::string_view value;
-  const bool is_object = cursor.Object([&](std::string_view key) {
-    if (!cursor.Value(&value)) return false;
-    if (key == "step_num") {
-      out->step = WholeNumber(value);
-    } else if (key == "pid") {
-      out->pid = WholeNumber(value);
-    } else if (key == "thread_id") {
-      out->tid = WholeNumber(value);
-    }
-    return true;
-  });
   // Its text is returned as it is, and must be JSON.
-  if (!is_object) out->args = {};
+  if (!raw_.has_members && !ParseArgs(&cursor)) out->args = {};
+  if (!raw_.step.empty()) out->step = WholeNumber(raw_.step);
+  if (!raw_.process.empty()) out->pid = WholeNumber(raw_.process);
+  if (!raw_.thread.empty()) out->tid = WholeNumber(raw_.thread);
 }
 
 }  // namespace smdebug::profile

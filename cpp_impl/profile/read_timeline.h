@@ -68,6 +68,11 @@ class TimelineFileReader {
     std::string_view pid;
     std::string_view tid;
     std::string_view args;
+    // The values in `args`, if these were read.
+    bool has_members = false;
+    std::string_view step;
+    std::string_view process;
+    std::string_view thread;
     std::optional<double> time;
     std::optional<double> duration;
     JsonText kind_text;
@@ -77,6 +82,8 @@ class TimelineFileReader {
 
   Result<Found> ReadElement(TimelineEvent *out);
   bool Parse(JsonCursor *cursor);
+  bool ParseUsual(JsonCursor *cursor);
+  bool ParseArgs(JsonCursor *cursor);
   Result<Found> SkipBroken(bool needs_more);
   Result<bool> FindNext();
   Found Understand(TimelineEvent *out);
@@ -84,7 +91,7 @@ class TimelineFileReader {
   Found Begin();
   Found End(TimelineEvent *out);
   Found Finish(TimelineEvent *out);
-  void ReadArgs(TimelineEvent *out) const;
+  void ReadArgs(TimelineEvent *out);
   Found Bad(std::string_view what);
   void Use(size_t count);
 

@@ -7,6 +7,13 @@
 #include "profile_rules/json_tree.h"
 
 namespace smdebug::profile_rules {
+namespace {
+
+bool BeginsBefore(const Span &left, const Span &right) {
+  return left.start != right.start ? left.start < right.start : left.duration > right.duration;
+}
+
+}  // namespace
 
 Status MergedTimeline::WriteAll(ProfileReader *reader) {
   constexpr int64_t kWindow = 60'000'000;
@@ -23,6 +30,7 @@ Status MergedTimeline::WriteAll(ProfileReader *reader) {
             events.samples.empty() ? events.spans.front().start : events.samples.front().time * 1e6;
         for (const Span &span : events.spans) begin_ = std::min(begin_, span.start);
       }
+      std::stable_sort(events.spans.begin(), events.spans.end(), BeginsBefore);
       for (const Sample &sample : events.samples) Add(sample);
       for (const Span &span : events.spans) Add(span);
       SMD_RETURN_IF_ERROR(write_(text_));
@@ -55,16 +63,20 @@ int64_t MergedTimeline::ProcessOf(NameId name) {
   return place->second;
 }
 
-int64_t MergedTimeline::ThreadOf(int64_t process, NameId phase) {
-  const auto [place, is_new] =
-      threads_.emplace(std::pair(process, phase), static_cast<int64_t>(threads_.size()) + 1);
-  if (is_new) Describe("thread_name", process, place->second, names_.NameOf(phase));
+int64_t MergedTimeline::ThreadOf(int64_t process, const Span &span) {
+  const size_t lane = lanes_[{process, span.phase}].LaneOf(span.start, span.End());
+  const auto [place, is_new] = threads_.emplace(std::tuple(process, span.phase, lane),
+                                                static_cast<int64_t>(threads_.size()) + 1);
+  if (is_new) {
+    const std::string number = lane == 0 ? "" : StrCat(" (", lane + 1, ")");
+    Describe("thread_name", process, place->second, StrCat(names_.NameOf(span.phase), number));
+  }
   return place->second;
 }
 
 void MergedTimeline::Add(const Span &span) {
   const int64_t process = ProcessOf(span.worker);
-  const int64_t thread = ThreadOf(process, span.phase);
+  const int64_t thread = ThreadOf(process, span);
   Line("{\"name\": ");
   profile::AppendQuoted(&text_, names_.NameOf(span.name));
   text_ += ", \"cat\": ";

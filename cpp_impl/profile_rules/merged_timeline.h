@@ -6,15 +6,18 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/result.h"
+#include "profile_rules/lanes.h"
 #include "profile_rules/profile_reader.h"
 
 namespace smdebug::profile_rules {
 
-// Each worker is a process, each phase a thread; samples are counters of their node.  Times are in
-// microseconds since the first event.  For one thread at a time.
+// Each worker is a process, each phase a thread, or several where its events overlap; samples are
+// counters of their node.  Times are in microseconds since the first event.  For one thread at a
+// time.
 class MergedTimeline {
  public:
   using Write = std::function<Status(std::string_view)>;
@@ -29,7 +32,7 @@ class MergedTimeline {
   void Add(const Span &span);
   void Line(std::string_view begin);
   int64_t ProcessOf(NameId name);
-  int64_t ThreadOf(int64_t process, NameId phase);
+  int64_t ThreadOf(int64_t process, const Span &span);
   void Describe(std::string_view what, int64_t process, int64_t thread, std::string_view name);
 
   const NameTable &names_;
@@ -39,7 +42,8 @@ class MergedTimeline {
   double begin_ = 0;  // microseconds
   bool has_begun_ = false;
   std::map<NameId, int64_t> processes_;
-  std::map<std::pair<int64_t, NameId>, int64_t> threads_;
+  std::map<std::pair<int64_t, NameId>, Lanes> lanes_;
+  std::map<std::tuple<int64_t, NameId, size_t>, int64_t> threads_;
 };
 
 }  // namespace smdebug::profile_rules

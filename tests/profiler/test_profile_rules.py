@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from chrome_trace import checked
 from profiles import Timeline, gpu, gpu_memory, noisy, write_samples
 from smdebug.exceptions import SMDebugValueError
 from smdebug.profiler.analysis.rules import evaluate_profile, profile_rules
@@ -216,9 +217,21 @@ def test_the_timeline_of_all_files_is_a_trace(tmp_path):
     steps(tmp_path, count=20)
     write_samples(tmp_path, {gpu(): lambda part: 50.0}, 10)
     evaluate_profile(tmp_path).write_timeline(tmp_path / "trace.json")
-    events = json.loads((tmp_path / "trace.json").read_text())
+    events = checked(tmp_path / "trace.json")
     assert sum(event["ph"] == "X" for event in events) == 100
     assert sum(event["ph"] == "C" for event in events) == 10
+
+
+def test_events_that_overlap_have_rows_of_their_own(tmp_path):
+    line = Timeline(tmp_path)
+    for number in range(50):
+        line.add("fetch", 10.0 * number, 35.0, number)
+    line.add("fetch", 0.0, 600.0)  # written last, begins first
+    line.write()
+    evaluate_profile(tmp_path).write_timeline(tmp_path / "trace.json")
+    events = checked(tmp_path / "trace.json")
+    rows = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    assert rows == ["fetch", "fetch (2)", "fetch (3)", "fetch (4)"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[", '[{"ph": "X", "pid": 0, "ts": 1e308, "dur": 1e308, "name": "a"}]'])

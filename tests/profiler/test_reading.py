@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import smdebug
+from chrome_trace import checked
 from smdebug import create_trial
 from smdebug.exceptions import NoMoreProfilerData, SMDebugRuntimeError, SMDebugValueError
 from smdebug.profiler import LocalAlgorithmMetricsReader, LocalSystemMetricsReader
@@ -159,17 +160,7 @@ def test_the_merged_timeline_is_valid_and_its_events_nest(folder, tmp_path):
         '{"name": "b", "ph": "X", "pid": 1, "ts": 1706745590000010, "dur": 90}]',
     )
     name = MergedTimeline(str(path), output_directory=str(tmp_path)).merge_timeline(0, FAR)
-    text = Path(name).read_text()
-    events = json.loads(text, parse_constant=lambda word: pytest.fail(word))
-    open_ends = {}
-    for event in events:
-        if event["ph"] != "X":
-            continue
-        ends = open_ends.setdefault((event["pid"], event["tid"]), [])
-        while ends and ends[-1] <= event["ts"]:
-            ends.pop()
-        assert not ends or event["ts"] + event["dur"] <= ends[-1]
-        ends.append(event["ts"] + event["dur"])
+    events = checked(Path(name))
     nodes = {}
     for event in events:
         if event["name"] == "thread_name":

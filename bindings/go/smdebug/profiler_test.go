@@ -99,3 +99,39 @@ func TestProfilerFollowsItsConfiguration(t *testing.T) {
 	_, err := smdebug.FollowProfilerConfig(path, smdebug.ProfilerOptions{})
 	mustFail(t, err, smdebug.ErrInvalidConfig)
 }
+
+func TestRulesOverAProfile(t *testing.T) {
+	folder := t.TempDir()
+	profiler := got(smdebug.NewProfiler(folder, smdebug.ProfilerOptions{}))(t)
+	start := profiler.Now()
+	for step := range int64(60) {
+		begin := start.Add(time.Duration(step) * 10 * time.Millisecond)
+		must(t, profiler.Event(smdebug.ProfilerEvent{
+			Name: "Step:ModeKeys.TRAIN", Step: step, Begin: begin, Duration: 10 * time.Millisecond,
+		}))
+		must(t, profiler.Event(smdebug.ProfilerEvent{
+			Name: "DataLoaderIter", Step: step, Begin: begin, Duration: 6 * time.Millisecond,
+		}))
+	}
+	must(t, profiler.Close())
+	options := smdebug.ProfileOptions{
+		Rules:    []string{"DataLoaderStarves", "StepOutlier"},
+		Settings: map[string]string{"DataLoaderStarves_share": "0.5"},
+	}
+	found := got(smdebug.EvaluateProfile(folder, options))(t)
+	if len(found.Findings) != 1 || found.Findings[0].Tensor != "data wait" {
+		t.Errorf("findings: %v", found.Findings)
+	}
+	if len(found.Results) != 2 || !strings.Contains(string(found.Charts), "data wait") {
+		t.Errorf("results: %v; charts: %s", found.Results, found.Charts)
+	}
+	trace := filepath.Join(t.TempDir(), "trace.json")
+	must(t, smdebug.WriteProfileTimeline(folder, trace))
+	if text := string(got(os.ReadFile(trace))(t)); strings.Count(text, `"ph": "X"`) != 120 {
+		t.Errorf("the timeline is %.400s", text)
+	}
+	options.Rules = []string{"Nothing"}
+	if _, err := smdebug.EvaluateProfile(folder, options); err == nil {
+		t.Error("an unknown rule is no error")
+	}
+}

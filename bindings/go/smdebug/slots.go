@@ -15,6 +15,7 @@ var (
 	hookSlot            = slot[raw.Smd_hook]{raw.New_smd_hook_slot, raw.Smd_hook_slot_value, raw.Delete_smd_hook_slot}
 	profilerOptionsSlot = slot[raw.Smd_profiler_options]{raw.New_smd_profiler_options_slot, raw.Smd_profiler_options_slot_value, raw.Delete_smd_profiler_options_slot}
 	profilerSlot        = slot[raw.Smd_profiler]{raw.New_smd_profiler_slot, raw.Smd_profiler_slot_value, raw.Delete_smd_profiler_slot}
+	profileRulesSlot    = slot[raw.Smd_profile_rules]{raw.New_smd_profile_rules_slot, raw.Smd_profile_rules_slot_value, raw.Delete_smd_profile_rules_slot}
 	reductionConfigSlot = slot[raw.Smd_reduction_config]{raw.New_smd_reduction_config_slot, raw.Smd_reduction_config_slot_value, raw.Delete_smd_reduction_config_slot}
 	findingsSlot        = slot[raw.Smd_findings]{raw.New_smd_findings_slot, raw.Smd_findings_slot_value, raw.Delete_smd_findings_slot}
 	diagnosisSlot       = slot[raw.Smd_diagnosis]{raw.New_smd_diagnosis_slot, raw.Smd_diagnosis_slot_value, raw.Delete_smd_diagnosis_slot}

@@ -79,6 +79,36 @@ def test_a_notebook_shows_everything(run, execute, browser, tmp_path):
         (Path(PICTURES) / "notebook.png").write_bytes(browser.screenshot(height))
 
 
+def test_charts_of_a_profile_are_drawn(execute, browser, tmp_path):
+    book = execute(
+        "import time\n"
+        "from smdebug.profiler import LocalAlgorithmMetricsReader, LocalSystemMetricsReader, Profiler\n"
+        "with Profiler('profile', sample_milliseconds=100) as profiler:\n"
+        "    for step in range(30):\n"
+        "        with profiler.span('Step:ModeKeys.TRAIN', step=step):\n"
+        "            time.sleep(0.05)\n"
+        "system, framework = LocalSystemMetricsReader('profile'), LocalAlgorithmMetricsReader('profile')\n"
+        "from smdebug.profiler.analysis.notebook_utils import *",
+        "charts = TimelineCharts(system, framework, select_dimensions=['CPU'], select_events=['total'])",
+        "steps = StepTimelineChart(framework)",
+        "bars = MetricsHistogram(system)\nbars.plot(select_dimensions=['CPU'], select_events=['total'])",
+        "heat = Heatmap(system)",
+        "charts.update_data(4_000_000_000_000_000)\nprint(charts.target is not None)",
+        "charts.find_time_annotations([0, 5])",
+    )
+    assert stream_of(book.cells[5]) == "True\n"
+    assert "ms (cumulative time) in Step:ModeKeys.TRAIN_" in stream_of(book.cells[6])
+    page, _ = HTMLExporter(template_name="classic").from_notebook_node(book)
+    path = tmp_path / "notebook.html"
+    path.write_text(page, encoding="utf-8")
+    browser.open(path, width=1200, height=3000)
+    count = "return window.Bokeh ? window.Bokeh.documents.length : 0"
+    end = time.monotonic() + 30
+    while browser.run(count) < 4 and time.monotonic() < end:
+        time.sleep(0.1)
+    assert browser.run(count) == 4
+
+
 def start_training(path, steps):
     return subprocess.Popen([sys.executable, TRAINING, path, str(steps)], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
 

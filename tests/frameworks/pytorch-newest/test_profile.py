@@ -238,11 +238,13 @@ def test_waits_for_other_processes(folder: Path, monkeypatch: pytest.MonkeyPatch
         for batch in training.batches():
             training.step(batch)
             torch.distributed.all_reduce(torch.ones(3))
+            torch.distributed.all_reduce(torch.ones(3), async_op=True).wait()
         torch.distributed.barrier()
         training.hook.close()
+        assert torch.distributed.all_reduce(torch.ones(3), async_op=True).wait()
     finally:
         torch.distributed.destroy_process_group()
     found = Counter(
         each.event_name for each in training.events() if each.event_phase == "Communication"
     )
-    assert found == {"all_reduce": STEPS, "barrier": 1}
+    assert found == {"all_reduce": 2 * STEPS, "wait": STEPS, "barrier": 1}

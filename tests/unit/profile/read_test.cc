@@ -102,6 +102,64 @@ TEST(JsonCursor, ValuesNestOnlySoDeep) {
   EXPECT_FALSE(JsonCursor(std::string(100000, '[')).Value(&raw));
 }
 
+TEST(JsonCursor, TextsOfEachLengthEndWhereTheyEnd) {
+  for (size_t length = 0; length < 40; ++length) {
+    const std::string plain(length, 'x');
+    for (const std::string &special :
+         {std::string("\\n"), std::string("\xC3\xA9"), std::string()}) {
+      const std::string json = StrCat("\"", plain, special, "y\" ");
+      JsonCursor cursor(json);
+      JsonText text;
+      ASSERT_TRUE(cursor.Text(&text));
+      EXPECT_EQ(text.view, StrCat(plain, special == "\\n" ? "\n" : special, "y"));
+      EXPECT_EQ(cursor.Rest(), " ");
+      JsonCursor cut(std::string_view(json).substr(0, json.size() - 2));
+      EXPECT_FALSE(cut.Text(&text));
+      EXPECT_TRUE(cut.RanOut());
+    }
+  }
+}
+
+TEST(JsonCursor, StaysWhenAnotherKeyIsNext) {
+  JsonCursor cursor(R"( "a" : 1)");
+  EXPECT_FALSE(cursor.Key(R"("b")"));
+  EXPECT_FALSE(cursor.Key(R"("a": 1, "more")"));
+  ASSERT_TRUE(cursor.Key(R"("a")"));
+  EXPECT_EQ(cursor.Rest(), " 1");
+  JsonCursor without(R"("a" 1)");
+  EXPECT_FALSE(without.Key(R"("a")"));
+  EXPECT_EQ(without.Offset(), 0U);
+}
+
+TEST(ReadSystem, MembersMayHaveAnyOrder) {
+  Damage damage;
+  EXPECT_THAT(
+      Values(StrCat(R"({"Timestamp":1,"NodeId":"algo-1","Value":5,"Name":null,"Extra":[1],)",
+                    R"("Dimension":"d","Type":"cpu"})", "\n", Line("6"), "\n",
+                    R"({"Type":"cpu","Name":"a","Dimension":"d","Value":7,"NodeId":"algo-1",)",
+                    R"("Timestamp":1,"Extra":1})", "\n"),
+             &damage),
+      ElementsAre(5, 6, 7));
+  EXPECT_EQ(damage.count, 0U);
+}
+
+TEST(ReadTimeline, MembersMayHaveAnyOrder) {
+  const std::string text = StrCat(
+      "[\n", kHead,
+      R"({"args": {"step_num": "4", "pid": 9}, "ts": 5, "dur": 2, "ph": "X", "pid": 0,)",
+      R"( "name": "a"},)", "\n", R"({"name": "b", "pid": 0, "ph": "X", "ts": 6, "dur": 3},)", "\n",
+      R"({"name": "c", "pid": 0, "ph": "X", "ts": 7, "dur": 4, "args": null},)", "\n",
+      R"({"name": "d", "pid": 0, "tid": 3, "ph": "X", "ts": 8, "dur": 5, "args": {"step_num": "5"},)",
+      R"( "more": 1},)", "\n",
+      R"({"name": "e", "pid": 0, "tid": 3, "ph": "X", "ts": 9, "dur": 6, "args": {"pid": "8"}})",
+      "\n]");
+  Damage damage;
+  EXPECT_THAT(Timeline(text, &damage),
+              ElementsAre("Unknown|a|1005|2|4|9", "Unknown|b|1006|3|-1|0", "Unknown|c|1007|4|-1|0",
+                          "Unknown|d|1008|5|5|0", "Unknown|e|1009|6|-1|8"));
+  EXPECT_EQ(damage.count, 0U);
+}
+
 TEST(ReadSystem, SkipsAndCountsWhatIsNoMetric) {
   Damage damage;
   const std::string text = StrCat(Line("1"), "\n\nnonsense\n", Line("2.5"), "\r\n{}\n",

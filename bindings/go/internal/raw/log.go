@@ -28,6 +28,11 @@ static uintptr_t profiler_options_set_log(uintptr_t options, smd_log_level level
   return (uintptr_t)smd_profiler_options_set_log((smd_profiler_options *)options, level, log_line,
                                                  (void *)log, log_end);
 }
+
+static uintptr_t profile_rules_set_log(uintptr_t rules, smd_log_level level, uintptr_t log) {
+  return (uintptr_t)smd_profile_rules_set_log((smd_profile_rules *)rules, level, log_line,
+                                              (void *)log, log_end);
+}
 */
 import "C"
 
@@ -51,6 +56,12 @@ func TrialOptionsSetLog(options Smd_trial_options, level int32, log Log) Smd_err
 // ProfilerOptionsSetLog is smd_profiler_options_set_log.
 func ProfilerOptionsSetLog(options Smd_profiler_options, level int32, log Log) Smd_error {
 	return SwigcptrSmd_error(C.profiler_options_set_log(C.uintptr_t(options.Swigcptr()),
+		C.smd_log_level(level), C.uintptr_t(cgo.NewHandle(log))))
+}
+
+// ProfileRulesSetLog is smd_profile_rules_set_log.
+func ProfileRulesSetLog(rules Smd_profile_rules, level int32, log Log) Smd_error {
+	return SwigcptrSmd_error(C.profile_rules_set_log(C.uintptr_t(rules.Swigcptr()),
 		C.smd_log_level(level), C.uintptr_t(cgo.NewHandle(log))))
 }
 

@@ -130,6 +130,15 @@ int SmdExchangeView(const SmdExchange *exchange, PyObject *tensor, smd_tensor_vi
  * other threads wait.  For fewer bytes, releasing the lock costs more than the save. */
 enum { SMD_NATIVE_RELEASE_BYTES = 64 * 1024 };
 
+/* ---- columns.c: columns of Arrow as Python objects -------------------------- */
+
+PyObject *SmdColumnTexts(PyObject *module, PyObject *address);
+PyObject *SmdColumnCodes(PyObject *module, PyObject *args);
+PyObject *SmdColumnWholes(PyObject *module, PyObject *address);
+PyObject *SmdColumnObjects(PyObject *module, PyObject *args);
+PyObject *SmdColumnFind(PyObject *module, PyObject *args);
+PyObject *SmdTimeTexts(PyObject *module, PyObject *buffer);
+
 /* ---- placement.c ----------------------------------------------------------- */
 
 PyObject *SmdSetPlacement(PyObject *module, PyObject *args);

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import bisect
-import json
 import zlib
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.profiler.metrics_reader_base import MetricsReaderBase, ReadsBucket, ReadsFolder
 from smdebug.profiler.trace_event_file_parser import ProcessInfo, TraceEvent
-from smdebug.profiler.utils import (
-    Time,
-    get_timestamp_from_tracefilename,
-)
+from smdebug.profiler.utils import Time, get_timestamp_from_tracefilename
 
 __all__ = ["AlgorithmMetricsReader", "LocalAlgorithmMetricsReader", "S3AlgorithmMetricsReader"]
 
-_decoder: Any = json.JSONDecoder()
-_ORDER = {
+# What writes timelines, in the order in which events are returned.
+FILE_TYPES = {
     "PythontimelineMetrics": 0,
     "DetailedframeworkMetrics": 1,
     "HorovodMetrics": 2,
@@ -31,6 +27,8 @@ class AlgorithmMetricsReader(MetricsReaderBase):
 
     _table = "profile_events"
     prefix = "framework"
+    _wholes = ("start_us", "duration")
+    _objects = ("args",)
 
     def __init__(self, path: str, use_in_memory_cache: bool = False) -> None:
         self._processes: Dict[Tuple[Any, str], ProcessInfo] = {}
@@ -50,47 +48,74 @@ class AlgorithmMetricsReader(MetricsReaderBase):
             "phase_pid",
         )  # fmt: skip
 
-    def _events(self, columns: Dict[str, List[Any]]) -> Iterable[TraceEvent]:
-        for start, duration, name, phase, node, text, file_type, pid, tid, phase_pid in zip(
+    def _events(self, columns: Dict[str, List[Any]]) -> List[Any]:
+        rows = self._rows
+        events = []
+        for start, duration, name, phase, node, args, file_type, pid, tid, phase_pid in zip(
             *(columns[column] for column in self._columns())
         ):
-            args = _args_of(text)
-            has_thread = args is not None and "thread_id" in args
-            row = (phase_pid, phase, node, None if has_thread else tid)
-            known = self._rows.get(row)
-            if known is None:
-                known = self._rows[row] = self._add_row(*row)
-            process, phase_tid = known
-            yield TraceEvent(
-                _whole(start),
-                name,
-                _whole(duration),
-                phase_pid,
-                phase_tid,
-                args,
-                node,
-                "X",
-                file_type,
-                phase,
-                args["pid"] if args is not None and "pid" in args else pid,
-                args["thread_id"] if args is not None and has_thread else phase_tid,
-                process,
+            thread = None
+            if args is not None:
+                pid = args.get("pid", pid)
+                if "thread_id" in args:
+                    thread, tid = args["thread_id"], None
+            row = (phase_pid, phase, node, tid)
+            process, phase_tid = rows.get(row) or self._add_row(*row)
+            events.append(
+                TraceEvent(
+                    start,
+                    name,
+                    duration,
+                    phase_pid,
+                    phase_tid,
+                    args,
+                    node,
+                    "X",
+                    file_type,
+                    phase,
+                    pid,
+                    phase_tid if thread is None else thread,
+                    process,
+                )
             )
+        return events
 
     def _add_row(self, phase_pid: Any, phase: str, node: str, tid: Any) -> Tuple[ProcessInfo, Any]:
         process = self._processes.setdefault((phase_pid, phase), ProcessInfo(phase_pid, phase))
-        phase_tid = _thread_of(node, phase) if tid is None else tid
+        phase_tid = thread_of(node, phase) if tid is None else tid
         process.add_thread(phase_tid, f"{node}_{0 if tid is None else tid}")
-        return process, phase_tid
+        known = self._rows[phase_pid, phase, node, tid] = process, phase_tid
+        return known
+
+    def arrays_between(
+        self, start: Time, end: Time, members: Sequence[str]
+    ) -> Optional[Tuple[Dict[str, Any], Dict[int, Dict[str, Any]]]]:
+        """Returns the events between two times in microseconds, as an array for each column.
+
+        Also the arguments of the events that have one of some members, by the number of the
+        event, and of those whose pid or thread_id is no number.  None if there are no files.
+        """
+        unusual = [f'"{name}":{space}"' for name in ("pid", "thread_id") for space in ("", " ")]
+        parts = [f'"{name}"' for name in members] + unusual
+        columns = (*self._columns(), "step")
+        found = self._read_arrays(
+            start, end, columns, {"args": tuple(part.encode() for part in parts)}
+        )
+        return None if found is None else (found[0], found[1]["args"])
 
     def _is_between(self, event: Any, start: Time, end: Time) -> bool:
         return bool(event.end_time >= start and event.start_time <= end)
+
+    def _all_between(self, columns: Dict[str, List[Any]], start: Time, end: Time) -> bool:
+        begins = columns["start_us"]
+        first, last, shortest = min(begins), max(begins), min(columns["duration"])
+        return bool(start <= first and last <= end and shortest >= 0)
 
     def _of_type(self, events: List[Any], event_type: str) -> List[Any]:
         raise SMDebugTypeError("events of timelines have no event_type; leave it out")
 
     def _sorted(self, events: List[Any]) -> List[Any]:
-        return sorted(events, key=lambda event: _ORDER.get(event.file_type, len(_ORDER)))
+        return sorted(events, key=lambda event: FILE_TYPES.get(event.file_type, len(FILE_TYPES)))
 
 
 class LocalAlgorithmMetricsReader(ReadsFolder, AlgorithmMetricsReader):
@@ -101,21 +126,6 @@ class S3AlgorithmMetricsReader(ReadsBucket, AlgorithmMetricsReader):
     """Reads the events of timelines in a bucket."""
 
 
-def _args_of(text: Optional[str]) -> Optional[Dict[str, Any]]:
-    if text is None:
-        return None
-    try:
-        # Does not look behind the value, where nothing is.
-        args, _ = _decoder.scan_once(text, 0)
-    except (StopIteration, ValueError):
-        return None
-    return args if isinstance(args, dict) else None
-
-
-def _whole(number: float) -> Time:
-    return int(number) if number.is_integer() else number
-
-
-def _thread_of(node: str, phase: str) -> int:
-    """Returns the same number for the same row in each process."""
+def thread_of(node: str, phase: str) -> int:
+    """Returns a number for the events of a phase that have no thread: the same in each process."""
     return zlib.crc32(f"{node}_{phase}".encode())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
+import gc
 import math
 import os
 import time
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from smdebug.core.access_layer.s3handler import ListRequest, S3Handler
 from smdebug.core.logger import get_logger
@@ -21,7 +23,7 @@ from smdebug.profiler.profiler_constants import (
     TRAILING_DURATION_DEFAULT,
 )
 from smdebug.profiler.utils import Time, TimeUnits, convert_utc_timestamp_to_microseconds
-from smdebug.tables.columns import batches
+from smdebug.tables.columns import arrays, batches
 from smdebug.tables.scan import Scan
 
 __all__ = ["MetricsReaderBase", "ReadsBucket", "ReadsFolder"]
@@ -42,6 +44,9 @@ class MetricsReaderBase:
 
     _table = ""
     prefix = ""
+    # The columns whose whole numbers become int, and those of JSON objects.
+    _wholes: Sequence[str] = ()
+    _objects: Sequence[str] = ()
 
     def __init__(self, path: str, use_in_memory_cache: bool = False) -> None:
         self.logger = get_logger()
@@ -59,10 +64,14 @@ class MetricsReaderBase:
     def _files_between(self, start: Time, end: Time, timestamps: List[int]) -> Tuple[int, int]:
         raise NotImplementedError
 
-    def _events(self, columns: Dict[str, List[Any]]) -> Iterable[Any]:
+    def _events(self, columns: Dict[str, List[Any]]) -> List[Any]:
         raise NotImplementedError
 
     def _is_between(self, event: Any, start: Time, end: Time) -> bool:
+        raise NotImplementedError
+
+    def _all_between(self, columns: Dict[str, List[Any]], start: Time, end: Time) -> bool:
+        """Returns True only if `_is_between` is true for each event of the columns."""
         raise NotImplementedError
 
     def _sorted(self, events: List[Any]) -> List[Any]:
@@ -140,17 +149,26 @@ class MetricsReaderBase:
         files = self._get_event_files_in_the_range(start, end)
         if file_suffix_filter is not None:
             files = [name for name in files if name.endswith(tuple(file_suffix_filter))]
-        if self._cache_events_in_memory:
-            new = [name for name in files if name not in self._parsed_files]
-            self._cached.extend(self._read(new, None))
-            self._parsed_files.update(new)
-            found: Iterable[Any] = self._cached
-        else:
-            found = self._read(files, (start, end))
-        events = [event for event in found if self._is_between(event, start, end)]
+        with _no_collections():
+            events = self._events_between(files, start, end)
         if event_type is not None:
             events = self._of_type(events, event_type)
         return self._sorted(events)
+
+    def _events_between(self, files: Sequence[str], start: Time, end: Time) -> List[Any]:
+        if self._cache_events_in_memory:
+            new = [name for name in files if name not in self._parsed_files]
+            for columns in self._read_columns(new, None):
+                self._cached.extend(self._events(columns))
+            self._parsed_files.update(new)
+            return [event for event in self._cached if self._is_between(event, start, end)]
+        found: List[Any] = []
+        for columns in self._read_columns(files, (start, end)):
+            events = self._events(columns)
+            if not self._all_between(columns, start, end):
+                events = [event for event in events if self._is_between(event, start, end)]
+            found.extend(events)
+        return found
 
     def _of_type(self, events: List[Any], event_type: str) -> List[Any]:
         return [event for event in events if event.type == event_type]
@@ -173,26 +191,41 @@ class MetricsReaderBase:
             name for stamp in timestamps[first:last] for name in self._timestamp_to_filename[stamp]
         ]
 
-    def _read(self, files: Sequence[str], times: Optional[Tuple[Time, Time]]) -> Iterable[Any]:
-        for columns in self._read_columns(files, times):
-            yield from self._events(columns)
-
     def _read_columns(
         self, files: Sequence[str], times: Optional[Tuple[Time, Time]]
     ) -> Iterator[Dict[str, List[Any]]]:
+        scan = self._scan(files, times, self._columns())
+        return iter(()) if scan is None else batches(scan, self._wholes, self._objects)
+
+    def _read_arrays(
+        self,
+        start: Time,
+        end: Time,
+        columns: Sequence[str],
+        parts: Mapping[str, Tuple[bytes, ...]],
+    ) -> Optional[Tuple[Dict[str, Any], Dict[str, Dict[int, Dict[str, Any]]]]]:
+        """Returns what lies between about two times in microseconds, as `arrays` does; some may
+        lie outside.  None if there are no files."""
+        files = self._get_event_files_in_the_range(start, end)
+        scan = self._scan(files, (start, end), columns)
+        return None if scan is None else arrays(scan, parts)
+
+    def _scan(
+        self, files: Sequence[str], times: Optional[Tuple[Time, Time]], columns: Sequence[str]
+    ) -> Optional[Scan]:
         if not files:
-            return
+            return None
         options = [("path", self._root)]
         root = self._root.rstrip("/") + "/"
         options += [("file", name[len(root) :]) for name in files]
-        options += [("column", name) for name in self._columns()]
+        options += [("column", name) for name in columns]
         if times is not None:
             first, end = math.floor(times[0]), math.ceil(times[1]) + 1
             if first > end:
-                return
+                return None
             options.append(("time_first", str(max(-_MOST_TIME, min(first, _MOST_TIME)))))
             options.append(("time_end", str(max(-_MOST_TIME, min(end, _MOST_TIME)))))
-        yield from batches(Scan(self._table, options))
+        return Scan(self._table, options)
 
     def _columns(self) -> Sequence[str]:
         raise NotImplementedError
@@ -261,6 +294,18 @@ class ReadsBucket(MetricsReaderBase):
             raise SMDebugValueError(f"{s3_trial_path}: not an address in S3 (s3://bucket/prefix)")
         self.bucket_name, self.base_folder = bucket, prefix
         super().__init__(s3_trial_path, use_in_memory_cache)
+
+
+@contextlib.contextmanager
+def _no_collections() -> Iterator[None]:
+    """Stops the search for garbage, which each few hundred new objects begin: here is none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _step_of(event: Any) -> Optional[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from smdebug.profiler.metrics_reader_base import MetricsReaderBase, ReadsBucket, ReadsFolder
 from smdebug.profiler.system_profiler_file_parser import ProfilerSystemEvent
@@ -34,22 +34,23 @@ class SystemMetricsReader(MetricsReaderBase):
     def _columns(self) -> Sequence[str]:
         return ("type", "name", "dimension", "value", "node", "timestamp")
 
-    def _events(self, columns: Dict[str, List[Any]]) -> Iterable[ProfilerSystemEvent]:
-        return map(ProfilerSystemEvent, *(columns[column] for column in self._columns()))
+    def _events(self, columns: Dict[str, List[Any]]) -> List[Any]:
+        return list(map(ProfilerSystemEvent, *(columns[column] for column in self._columns())))
 
-    def columns_between(self, start: Time, end: Time) -> Dict[str, List[Any]]:
-        """Returns the samples between about two times in microseconds, as a list for each
-        attribute: some may lie outside."""
-        found: Dict[str, List[Any]] = {name: [] for name in self._columns()}
-        files = self._get_event_files_in_the_range(start, end)
-        for columns in self._read_columns(files, (start, end)):
-            for name, values in columns.items():
-                found[name].extend(values)
-        return found
+    def arrays_between(self, start: Time, end: Time) -> Optional[Dict[str, Any]]:
+        """Returns the samples between about two times in microseconds, as an array for each
+        attribute: some may lie outside.  None if there are no files."""
+        found = self._read_arrays(start, end, self._columns(), {})
+        return None if found is None else found[0]
 
     def _is_between(self, event: Any, start: Time, end: Time) -> bool:
         # As the original rounds.
         return bool(int(start * 1000) <= int(event.timestamp * _NANOSECONDS) <= int(end * 1000))
+
+    def _all_between(self, columns: Dict[str, List[Any]], start: Time, end: Time) -> bool:
+        times = columns["timestamp"]
+        first, last = int(min(times) * _NANOSECONDS), int(max(times) * _NANOSECONDS)
+        return int(start * 1000) <= first and last <= int(end * 1000)
 
 
 class LocalSystemMetricsReader(ReadsFolder, SystemMetricsReader):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from smdebug import _raw
@@ -54,6 +55,7 @@ class TorchProfile(StepProfile):
         self._update: Optional[int] = None
         self._restore: List[Callable[[], None]] = [watch_loaders(self)]
         self._modules = _ModuleEvents(self)
+        self._inside = _Inside()
         try:
             self._watch_optimizers()
             self._watch_collectives()
@@ -133,26 +135,34 @@ class TorchProfile(StepProfile):
         for name in _COLLECTIVES:
             function = getattr(torch.distributed, name, None)
             if function is not None:
-                self._restore.append(self._watch_collective(name, function))
+                self._restore.append(self._watch_collective(torch.distributed, name, function))
+        # With async_op=True, the call only begins; this waits for its end.
+        work = getattr(torch.distributed, "Work", None)
+        if work is not None:
+            self._restore.append(self._watch_collective(work, "wait", work.wait))
 
-    def _watch_collective(self, name: str, function: Callable[..., Any]) -> Callable[[], None]:
+    def _watch_collective(
+        self, owner: Any, name: str, function: Callable[..., Any]
+    ) -> Callable[[], None]:
         def timed(*args: Any, **kwargs: Any) -> Any:
-            if not self.is_on or is_compiling():
+            if not self.is_on or self._inside.collective or is_compiling():
                 return function(*args, **kwargs)
             begin = _now(self._handle)
+            self._inside.collective = True
             try:
                 return function(*args, **kwargs)
             finally:
+                self._inside.collective = False
                 self.record(name, "Communication", begin)
 
         timed.__name__, timed.__doc__ = name, function.__doc__
         timed.__wrapped__ = function  # type: ignore[attr-defined]
-        setattr(torch.distributed, name, timed)
+        setattr(owner, name, timed)
 
         def restore() -> None:
             # Someone else's wrapper around this one stays; this one then only calls on.
-            if getattr(torch.distributed, name, None) is timed:
-                setattr(torch.distributed, name, function)
+            if getattr(owner, name, None) is timed:
+                setattr(owner, name, function)
 
         return restore
 
@@ -162,6 +172,12 @@ class TorchProfile(StepProfile):
             _event(self._handle, name, phase, begin, None, self.step, args)
         except Exception:
             self.is_on = False  # closed, or the process was forked
+
+
+class _Inside(threading.local):
+    """What a thread is inside of: some collectives call others."""
+
+    collective = False
 
 
 class _ModuleEvents:

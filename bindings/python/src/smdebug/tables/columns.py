@@ -1,14 +1,16 @@
-"""The rows of a scan as lists, without a library that reads Arrow."""
+"""The rows of a scan as lists or as arrays of NumPy, without a library that reads Arrow."""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, Iterator, List, Optional
+import json
+from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Tuple
 
+from smdebug import _raw
 from smdebug.exceptions import SMDebugRuntimeError
 from smdebug.tables.scan import Scan
 
-__all__ = ["batches"]
+__all__ = ["NO_INTEGER", "CodedTexts", "arrays", "batches"]
 
 # The structures of Arrow's C data interface.
 
@@ -62,17 +64,39 @@ _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 _LETTERS = {"int64": "q", "timestamp[us]": "q", "double": "d"}
 
+# Stands for nulls in arrays of integers.
+NO_INTEGER = -(2**63)
 
-def batches(scan: Scan) -> Iterator[Dict[str, List[Any]]]:
+_decoder: Any = json.JSONDecoder()
+
+
+def batches(
+    scan: Scan, wholes: Collection[str] = (), objects: Collection[str] = ()
+) -> Iterator[Dict[str, List[Any]]]:
     """Yields the rows some at a time, as a list for each column, with None for nulls.
 
-    Columns of texts and numbers only.
+    Columns of texts and numbers only.  In the columns `wholes`, of numbers without nulls, whole
+    numbers are int.  The texts of the columns `objects` are JSON, and become dicts; others None.
 
     Raises
     ------
     SMDebugRuntimeError
         If the scan cannot be read to its end.
     """
+    for columns in _read(scan):
+        rows = {}
+        for name, (array, kind) in columns.items():
+            if name in objects:
+                rows[name] = _raw.column_objects(ctypes.addressof(array), _object_of)
+            elif name in wholes:
+                rows[name] = _raw.column_wholes(ctypes.addressof(array))
+            else:
+                rows[name] = _column(array, kind)
+        yield rows
+
+
+def _read(scan: Scan) -> Iterator[Dict[str, Tuple[Any, str]]]:
+    """Yields the columns' arrays and types; they live until the next ones are asked for."""
     types = scan.schema
     capsule = scan.__arrow_c_stream__()
     # The capsule releases the stream when it is freed.
@@ -86,7 +110,7 @@ def batches(scan: Scan) -> Iterator[Dict[str, List[Any]]]:
             return
         try:
             yield {
-                name: _column(array.children[i].contents, kind)
+                name: (array.children[i].contents, kind)
                 for i, (name, kind) in enumerate(types.items())
             }
         finally:
@@ -94,8 +118,10 @@ def batches(scan: Scan) -> Iterator[Dict[str, List[Any]]]:
 
 
 def _column(array: Any, kind: str) -> List[Any]:
+    if kind == "string":
+        return _raw.column_texts(ctypes.addressof(array))
     rows: int = array.length
-    values = _texts(array, rows) if kind == "string" else _numbers(array, rows, _LETTERS[kind])
+    values: List[Any] = _numbers(array).cast(_LETTERS[kind]).tolist()
     if array.null_count:
         bits = _bytes(array.buffers[0], (rows + 7) // 8)
         for i in range(rows):
@@ -108,16 +134,113 @@ def _bytes(address: Optional[int], size: int) -> bytes:
     return ctypes.string_at(address, size) if address and size else b""
 
 
-def _numbers(array: Any, rows: int, letter: str) -> List[Any]:
-    content: Any = memoryview(_bytes(array.buffers[1], 8 * rows))
-    numbers: List[Any] = content.cast(letter).tolist()
-    return numbers
+def _numbers(array: Any) -> Any:
+    return memoryview(_bytes(array.buffers[1], 8 * array.length))
 
 
-def _texts(array: Any, rows: int) -> List[Any]:
-    ends = memoryview(_bytes(array.buffers[1], 4 * (rows + 1))).cast("i").tolist()
-    content = _bytes(array.buffers[2], ends[-1])
-    if content.isascii():
-        whole = content.decode("ascii")
-        return [whole[begin:end] for begin, end in zip(ends, ends[1:])]
-    return [content[begin:end].decode() for begin, end in zip(ends, ends[1:])]
+def _object_of(text: str) -> Optional[Dict[str, Any]]:
+    try:
+        # Does not look behind the value, where nothing is.
+        value, _ = _decoder.scan_once(text, 0)
+    except (StopIteration, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+# ---- arrays -------------------------------------------------------------------------------
+
+
+class CodedTexts:
+    """A column of texts.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray
+        The number of each row's text; -1 for a null.
+    texts : list of str
+        The texts by their numbers.
+    """
+
+    def __init__(self, codes: Any, texts: List[str]) -> None:
+        self.codes = codes
+        self.texts = texts
+
+    def objects(self) -> Any:
+        """Returns an array of str, with None for nulls."""
+        import numpy as np
+
+        # The last one is that of -1.
+        return np.array([*self.texts, None], dtype=object)[self.codes]
+
+    def where(self, is_wanted: Any) -> Any:
+        """Returns an array that tells for each row what `is_wanted` returns for its text."""
+        import numpy as np
+
+        return np.array([*map(is_wanted, self.texts), False], dtype=bool)[self.codes]
+
+
+def arrays(
+    scan: Scan, parts: Mapping[str, Tuple[bytes, ...]]
+) -> Tuple[Dict[str, Any], Dict[str, Dict[int, Dict[str, Any]]]]:
+    """Returns all rows as arrays of NumPy, and some JSON objects of other columns.
+
+    Texts become `CodedTexts`; nulls are NO_INTEGER and NaN.  The columns in `parts` hold JSON: of
+    each, the rows that contain one of the parts are returned, as dicts by the number of the row.
+
+    Raises
+    ------
+    SMDebugRuntimeError
+        If the scan cannot be read to its end.
+    """
+    known: Dict[str, Dict[str, int]] = {}
+    kinds = {name: kind for name, kind in scan.schema.items() if name not in parts}
+    pieces: Dict[str, List[Any]] = {name: [] for name in kinds}
+    found: Dict[str, Dict[int, Dict[str, Any]]] = {name: {} for name in parts}
+    first = 0
+    for columns in _read(scan):
+        rows = 0
+        for name, (array, kind) in columns.items():
+            rows = array.length
+            if name in parts:
+                found[name].update(_objects_with(array, parts[name], first))
+            else:
+                pieces[name].append(_array(array, kind, known.setdefault(name, {})))
+        first += rows
+    return {
+        name: _joined(pieces[name], kind, known.get(name, {})) for name, kind in kinds.items()
+    }, found
+
+
+def _joined(pieces: List[Any], kind: str, known: Dict[str, int]) -> Any:
+    import numpy as np
+
+    types = {"string": np.int32, "double": np.float64}
+    whole = np.concatenate(pieces) if pieces else np.empty(0, types.get(kind, np.int64))
+    return CodedTexts(whole, list(known)) if kind == "string" else whole
+
+
+def _array(array: Any, kind: str, known: Dict[str, int]) -> Any:
+    import numpy as np
+
+    if kind == "string":
+        return np.frombuffer(_raw.column_codes(ctypes.addressof(array), known), np.int32)
+    values = np.frombuffer(_numbers(array), np.float64 if kind == "double" else np.int64)
+    if not array.null_count:
+        return values
+    bits = np.frombuffer(_bytes(array.buffers[0], (array.length + 7) // 8), np.uint8)
+    is_valid = np.unpackbits(bits, count=array.length, bitorder="little").astype(bool)
+    return np.where(is_valid, values, np.nan if kind == "double" else NO_INTEGER)
+
+
+def _objects_with(
+    array: Any, parts: Tuple[bytes, ...], first: int
+) -> Iterator[Tuple[int, Dict[str, Any]]]:
+    rows = _raw.column_find(ctypes.addressof(array), parts)
+    if not rows:
+        return
+    ends = memoryview(_bytes(array.buffers[1], 4 * (array.length + 1))).cast("i")
+    for row in rows:
+        text = ctypes.string_at(array.buffers[2] + ends[row], ends[row + 1] - ends[row])
+        value = _object_of(text.decode(errors="replace"))
+        if value is not None:
+            yield first + row, value

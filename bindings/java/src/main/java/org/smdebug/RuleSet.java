@@ -41,6 +41,10 @@ public final class RuleSet implements AutoCloseable {
     Profile(String key) {
       this.key = key;
     }
+
+    String key() {
+      return key;
+    }
   }
 
   /** Makes an empty rule set of the profile {@link Profile#CALIBRATED}. */

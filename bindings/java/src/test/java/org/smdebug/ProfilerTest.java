@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -75,5 +76,35 @@ class ProfilerTest {
     assertTrue(lines.toString().contains("Unknown"), lines.toString());
     Files.writeString(file, "no json");
     assertThrows(InvalidConfigException.class, () -> Profiler.builder(null).follow(file));
+  }
+
+  @Test
+  void rulesReadAProfile() throws IOException {
+    try (Profiler profiler = Profiler.builder(folder.toString()).build()) {
+      long start = profiler.now();
+      for (int step = 0; step < 60; ++step) {
+        long begin = start + 10_000L * step;
+        profiler.event("step", "Step:ModeKeys.TRAIN", step, begin, 10_000);
+        profiler.event("next", "DataLoaderIter", step, begin, 6_000);
+      }
+    }
+    ProfileEvaluation evaluation =
+        ProfileEvaluation.of(
+            folder.toString(),
+            RuleSet.Profile.CALIBRATED,
+            List.of("DataLoaderStarves", "StepOutlier"),
+            Map.of("DataLoaderStarves_share", "0.5"));
+    assertEquals(1, evaluation.findings().size());
+    assertEquals("data wait", evaluation.findings().get(0).tensor());
+    assertEquals(2, evaluation.results().size());
+    assertTrue(evaluation.charts().contains("data wait"));
+    Path trace = folder.resolve("trace.json");
+    ProfileEvaluation.writeTimeline(folder.toString(), trace);
+    assertTrue(Files.readString(trace).contains("DataLoaderIter"));
+    assertThrows(
+        IllegalArgumentException.class,
+        () ->
+            ProfileEvaluation.of(
+                folder.toString(), RuleSet.Profile.AWS, List.of("Nothing"), Map.of()));
   }
 }

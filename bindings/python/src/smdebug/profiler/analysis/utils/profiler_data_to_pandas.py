@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from smdebug.core.utils import import_framework, is_s3, match_inc
 from smdebug.profiler.algorithm_metrics_reader import (
     LocalAlgorithmMetricsReader,
     S3AlgorithmMetricsReader,
 )
+from smdebug.profiler.analysis.utils.event_columns import EventColumns, human_times
 from smdebug.profiler.profiler_constants import CONVERT_TO_MICROSECS
 from smdebug.profiler.system_metrics_reader import LocalSystemMetricsReader, S3SystemMetricsReader
 from smdebug.profiler.trace_event_file_parser import TraceEvent
-from smdebug.profiler.utils import (
-    Time,
-    convert_utc_datetime_to_microseconds,
-    us_since_epoch_to_human_readable_time,
-)
+from smdebug.profiler.utils import Time, convert_utc_datetime_to_microseconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,14 +27,13 @@ _FRAMEWORK_COLUMNS = (
     "start_time", "end_time", "start_time_us", "end_time_us", "tid", "pid", "framework_metric",
     "step", "bytes", "process", "nodeID",
 )  # fmt: skip
-_LOADER_COLUMNS = (
-    "start_time", "end_time", "start_time_us", "end_time_us", "duration_us", "pid",
-    "framework_metric", "step", "worker_id", "num_workers", "pin_memory", "process", "node_id",
-)  # fmt: skip
+_SYSTEM_TEXTS = ("name", "dimension", "node", "type")
+_LOADER_MEMBERS = ("worker_id", "num_workers", "pin_memory")
 
 _NANOSECONDS = 1000 * 1000 * 1000
 
 Totals = Dict[str, Time]
+_Range = Optional[Tuple[Time, Time]]
 
 
 class PandasFrame:
@@ -64,6 +60,7 @@ class PandasFrame:
         self, path: str, use_in_memory_cache: bool = False, scan_interval: int = 5000000000
     ) -> None:
         self._pandas: Any = import_framework("pandas", "pandas", "PandasFrame")
+        self._numpy: Any = import_framework("numpy", "numpy", "PandasFrame")
         self.path = path
         self.step_time_mapping: Dict[int, Any] = {}
         self.system_metrics_reader: Union[LocalSystemMetricsReader, S3SystemMetricsReader]
@@ -75,7 +72,7 @@ class PandasFrame:
             self.system_metrics_reader = LocalSystemMetricsReader(path)
             self.framework_metrics_reader = LocalAlgorithmMetricsReader(path, use_in_memory_cache)
         self.system_metrics: List[pd.DataFrame] = []
-        self.framework_metrics: List[List[Any]] = []
+        self.framework_metrics: List[pd.DataFrame] = []
         self.interval = scan_interval
         self.start_time = self.system_metrics_reader.get_timestamp_of_first_available_file()
 
@@ -106,14 +103,11 @@ class PandasFrame:
         name or phase one of them is found."""
         start, end = self._framework_times()
 
-        def is_selected(event: TraceEvent) -> bool:
-            patterns = selected_framework_metrics
-            return not patterns or any(
-                match_inc(name, patterns) for name in (event.event_name, event.event_phase)
-            )
-
-        rows = self._framework_rows(start, end, is_selected, _loader_row, cache=False)
-        return self._frame(rows, _LOADER_COLUMNS, ("start_time_us", "end_time_us"))
+        patterns = selected_framework_metrics
+        events = EventColumns(self.framework_metrics_reader, start, end, _LOADER_MEMBERS)
+        if patterns:
+            events.select(lambda name: bool(match_inc(name, patterns)))
+        return self._frame(events, _loader_columns(events))
 
     def convert_datetime_to_timestamp(self, timestamp: str) -> Time:
         """Returns the microseconds of a time such as "2024-01-31T23:59:46:500000"."""
@@ -135,25 +129,18 @@ class PandasFrame:
 
         If `cache_metrics` is True, also those of former calls.
         """
-        samples = self._frame([], _SYSTEM_COLUMNS, ("timestamp_us",))
+        samples, events = self._system_frame(None), self._framework_frame(None)
         if get_system_metrics:
-            samples = self._system_frame(start_time_us, end_time_us, selected_system_metrics)
+            samples = self._system_frame((start_time_us, end_time_us), selected_system_metrics)
             if cache_metrics:
-                self.system_metrics.append(samples)
-                samples = self._pandas.concat(self.system_metrics, ignore_index=True)
-        rows: List[List[Any]] = []
+                samples = self._with_cached(self.system_metrics, samples)
         if get_framework_metrics:
-            rows = self._framework_rows(
-                start_time_us,
-                end_time_us,
-                lambda event: _is_selected(event, selected_framework_metrics),
-                _framework_row,
-                cache_metrics,
+            events = self._framework_frame(
+                (start_time_us, end_time_us), selected_framework_metrics
             )
-        return (
-            samples,
-            self._frame(rows, _FRAMEWORK_COLUMNS, ("start_time_us", "end_time_us")),
-        )
+            if cache_metrics:
+                events = self._with_cached(self.framework_metrics, events)
+        return samples, events
 
     def get_profiler_data_by_step(
         self, start_step: int, end_step: int, cache_metrics: bool = False
@@ -243,108 +230,91 @@ class PandasFrame:
             yield start, until, self.framework_metrics_reader.get_events(start, until)
             start = until
 
-    def _framework_rows(
-        self,
-        start: Time,
-        end: Time,
-        is_selected: Callable[[TraceEvent], bool],
-        row: Callable[[TraceEvent], List[Any]],
-        cache: bool,
-    ) -> List[List[Any]]:
-        rows = [
-            row(event)
-            for _, _, events in self._intervals(start, end)
-            for event in events
-            if is_selected(event)
-        ]
-        if cache:
-            self.framework_metrics.extend(rows)
-            return list(self.framework_metrics)
-        return rows
-
-    def _system_frame(
-        self, start: Time, end: Time, selected: Sequence[str]
-    ) -> pd.DataFrame:
-        found = self.system_metrics_reader.columns_between(start, end)
-        seconds = self._pandas.Series(found["timestamp"], dtype="float64")
-        times = (seconds * CONVERT_TO_MICROSECS).astype("int64")
+    def _system_frame(self, times: _Range, selected: Sequence[str] = ()) -> pd.DataFrame:
+        np = self._numpy
+        found = None if times is None else self.system_metrics_reader.arrays_between(*times)
+        if times is None or found is None:
+            return self._pandas.DataFrame({name: [] for name in _SYSTEM_COLUMNS})
+        seconds, names = found["timestamp"], found["name"]
+        nanoseconds = (seconds * _NANOSECONDS).astype("int64")
+        rows = (nanoseconds >= int(times[0] * 1000)) & (nanoseconds <= int(times[1] * 1000))
+        if selected:
+            rows &= names.where(set(selected).__contains__)
+        microseconds = (seconds * CONVERT_TO_MICROSECS).astype("int64")
+        codes = {name: found[name].codes for name in _SYSTEM_TEXTS}
+        copies = self._pandas.DataFrame(
+            {"time": microseconds, "value": found["value"], **codes}
+        )[rows].duplicated()
+        rows = np.flatnonzero(rows)[~copies.to_numpy()]
         # Many samples have one time.
-        texts = {time: us_since_epoch_to_human_readable_time(time) for time in times.unique()}
-        frame = self._pandas.DataFrame(
+        moments, places = np.unique(microseconds[rows], return_inverse=True)
+        texts = np.array(human_times(moments), object)
+        return self._pandas.DataFrame(
             {
-                "timestamp": times.map(texts),
-                "timestamp_us": times - self.start_time,
-                "value": self._pandas.Series(found["value"], dtype="float64"),
-                "system_metric": found["name"],
-                "dimension": found["dimension"],
-                "nodeID": found["node"],
-                "type": found["type"],
+                "timestamp": texts[places],
+                "timestamp_us": microseconds[rows] - self.start_time,
+                "value": found["value"][rows],
+                "system_metric": names.objects()[rows],
+                "dimension": found["dimension"].objects()[rows],
+                "nodeID": found["node"].objects()[rows],
+                "type": found["type"].objects()[rows],
             }
         )
-        nanoseconds = (seconds * _NANOSECONDS).astype("int64")
-        is_wanted = (nanoseconds >= int(start * 1000)) & (nanoseconds <= int(end * 1000))
+
+    def _framework_frame(self, times: _Range, selected: Sequence[str] = ()) -> pd.DataFrame:
+        if times is None or times[0] >= times[1]:
+            return self._pandas.DataFrame({name: [] for name in _FRAMEWORK_COLUMNS})
+        events = EventColumns(self.framework_metrics_reader, *times, ("bytes_fetched",))
         if selected:
-            is_wanted &= frame["system_metric"].isin(list(selected))
-        frame = frame[is_wanted]
-        return frame[~frame.duplicated()].reset_index(drop=True)
+            events.select(set(selected).__contains__)
+        return self._frame(events, _framework_columns(events))
 
-    def _frame(
-        self, rows: List[List[Any]], columns: Sequence[str], times: Sequence[str]
-    ) -> pd.DataFrame:
-        # An event on the edge of two intervals was read twice.
-        distinct = list(dict.fromkeys(map(tuple, rows)))
-        values = list(zip(*distinct)) if distinct else [() for _ in columns]
-        frame = self._pandas.DataFrame({name: list(each) for name, each in zip(columns, values)})
-        for name in times:
-            frame[name] = frame[name] - self.start_time
-        return frame
+    def _frame(self, events: EventColumns, columns: Dict[str, Any]) -> pd.DataFrame:
+        """Returns a frame of events, with times since the first file of system metrics."""
+        starts, ends = columns["start_time_us"], columns["end_time_us"]
+        rows = events.distinct(columns)
+        frame = self._pandas.DataFrame(
+            {"start_time": human_times(starts), "end_time": human_times(ends), **columns}
+        )
+        frame["start_time_us"] -= self.start_time
+        frame["end_time_us"] -= self.start_time
+        return frame[rows].reset_index(drop=True)
 
-
-def _framework_row(event: TraceEvent) -> List[Any]:
-    args = event.event_args or {}
-    return [
-        *_times_of(event),
-        event.tid,
-        event.pid,
-        _name_of(event),
-        int(args.get("step_num", -1)),
-        args.get("bytes_fetched", -1),
-        event.event_phase,
-        event.node_id,
-    ]
+    def _with_cached(self, cached: List[pd.DataFrame], new: pd.DataFrame) -> pd.DataFrame:
+        cached.append(new)
+        return self._pandas.concat(cached, ignore_index=True).drop_duplicates(ignore_index=True)
 
 
-def _loader_row(event: TraceEvent) -> List[Any]:
-    args = event.event_args or {}
-    pin_memory = "NA"
-    if "pin_memory" in args:
-        pin_memory = "True" if args["pin_memory"] is True else "False"
-    return [
-        *_times_of(event),
-        event.duration,
-        event.pid,
-        _name_of(event),
-        int(args.get("step_num", -1)),
-        args.get("worker_id", -1),
-        args.get("num_workers", -1),
-        pin_memory,
-        event.event_phase,
-        event.node_id,
-    ]
+def _framework_columns(events: EventColumns) -> Dict[str, Any]:
+    starts = events.starts()
+    return {
+        "start_time_us": starts,
+        "end_time_us": starts + events.durations(),
+        "tid": events.threads(),
+        "pid": events.processes(),
+        "framework_metric": events.names(),
+        "step": events.steps(),
+        "bytes": events.member("bytes_fetched", -1),
+        "process": events.texts("phase"),
+        "nodeID": events.texts("node"),
+    }
 
 
-def _times_of(event: TraceEvent) -> Tuple[str, str, Time, Time]:
-    return (
-        us_since_epoch_to_human_readable_time(event.start_time),
-        us_since_epoch_to_human_readable_time(event.end_time),
-        event.start_time,
-        event.end_time,
-    )
-
-
-def _name_of(event: TraceEvent) -> Any:
-    args = event.event_args or {}
-    return args.get("layer_name", args.get("name", event.event_name))
+def _loader_columns(events: EventColumns) -> Dict[str, Any]:
+    starts, durations = events.starts(), events.durations()
+    return {
+        "start_time_us": starts,
+        "end_time_us": starts + durations,
+        "duration_us": durations,
+        "pid": events.processes(),
+        "framework_metric": events.names(),
+        "step": events.steps(),
+        "worker_id": events.member("worker_id", -1),
+        "num_workers": events.member("num_workers", -1),
+        "pin_memory": events.member("pin_memory", "NA", lambda value: str(value is True)),
+        "process": events.texts("phase"),
+        "node_id": events.texts("node"),
+    }
 
 
 def _is_selected(event: TraceEvent, selected: Sequence[str]) -> bool:

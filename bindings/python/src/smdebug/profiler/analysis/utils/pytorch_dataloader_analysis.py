@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from smdebug.core.utils import import_framework
+from smdebug.profiler.utils import Time
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from smdebug.profiler.analysis.notebook_utils.timeline_charts import TimelineCharts
     from smdebug.profiler.analysis.utils.profiler_data_to_pandas import PandasFrame
 
 __all__ = ["PT_dataloader_analysis"]
@@ -133,3 +135,25 @@ class PT_dataloader_analysis:
         ].sort_values(by=["BatchTime_in_seconds"], ascending=False)
         print(f"batches: {len(found)} outliers (at least {_OUTLIER} medians)")
         return None if found.empty else found.reset_index(drop=True)
+
+    def plot_the_window(
+        self,
+        start_timestamp: Time,
+        end_timestamp: Time,
+        select_events: Sequence[str] = (".*",),
+        select_dimensions: Sequence[str] = (".*",),
+    ) -> TimelineCharts:
+        """Shows the system metrics between two times in microseconds; see `TimelineCharts`."""
+        from smdebug.profiler.analysis.notebook_utils.timeline_charts import TimelineCharts
+
+        frame = self.pd_data_frame
+        frame.framework_metrics_reader.refresh_event_file_list()
+        frame.system_metrics_reader.refresh_event_file_list()
+        return TimelineCharts(
+            frame.system_metrics_reader,
+            frame.framework_metrics_reader,
+            starttime=start_timestamp,
+            endtime=end_timestamp,
+            select_events=select_events,
+            select_dimensions=select_dimensions,
+        )
