@@ -68,8 +68,13 @@ std::shared_ptr<const StepTable> ReadSteps(const Trial &trial, const StepTable &
 
 void AddModes(const StepTable &table, Points *points) {
   auto place = table.steps.begin();
+  points->modes.reserve(points->steps.size());
   for (const int64_t step : points->steps) {
-    place = std::lower_bound(place, table.steps.end(), step);
+    // Most tensors with a curve have a point at each step.
+    if (place != table.steps.end() && *place < step) ++place;
+    if (place != table.steps.end() && *place != step) {
+      place = std::lower_bound(place, table.steps.end(), step);
+    }
     const bool is_known = place != table.steps.end() && *place == step;
     points->modes.push_back(is_known ? table.modes[static_cast<size_t>(place - table.steps.begin())]
                                      : Mode::kGlobal);
