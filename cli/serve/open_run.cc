@@ -10,7 +10,7 @@ namespace smdebug::cli::serve {
 namespace {
 
 constexpr size_t kMostCurveBytes = 8 << 20;  // the cached curves of one run
-constexpr size_t kEntryBytes = 64;           // an index entry in the memory of a trial
+constexpr size_t kEntryBytes = 16;           // an index entry in the memory of a trial, about
 constexpr std::chrono::seconds kBetweenInventories{2};
 
 // The kind of a tensor whose collections do not tell it.
