@@ -1,6 +1,6 @@
-# Writes OUTPUT, a C++ source that defines what page.h declares: the page, one script and one style.  Few requests, so
-# that the first picture comes early, also through a slow tunnel.  The names of script and style have the hash of their
-# contents, so that browsers keep them.
+# Writes OUTPUT, a C++ source that defines what page.h declares: the page, a script that asks for data at once, the script
+# and the style.  Few requests, so that the first picture comes early, also through a slow tunnel.  The names of scripts
+# and style have the hash of their contents, so that browsers keep them.
 #
 # usage: cmake -DOUTPUT=FILE -DFOLDER=page "-DCHARTS=a.js,b.js" "-DMODULES=c.js,d.js" "-DSTYLES=e.css,f.css" -P EmbedPage.cmake
 set(table "")
@@ -45,15 +45,20 @@ foreach(file IN LISTS styles)
   file(READ ${file} text)
   string(APPEND style "${text}")
 endforeach()
+file(READ ${FOLDER}/first.js first)
+string(SHA256 first_hash "${first}")
 string(SHA256 script_hash "${script}")
 string(SHA256 style_hash "${style}")
+string(SUBSTRING ${first_hash} 0 16 first_hash)
 string(SUBSTRING ${script_hash} 0 16 script_hash)
 string(SUBSTRING ${style_hash} 0 16 style_hash)
 file(READ ${FOLDER}/index.html html)
+string(REPLACE "/first.js" "/first-${first_hash}.js" html "${html}")
 string(REPLACE "/page.js" "/page-${script_hash}.js" html "${html}")
 string(REPLACE "/page.css" "/page-${style_hash}.css" html "${html}")
 file(READ ${FOLDER}/icon.svg icon)
 embed(/ "text/html; charset=utf-8" false "${html}")
+embed(/first-${first_hash}.js "text/javascript; charset=utf-8" true "${first}")
 embed(/page-${script_hash}.js "text/javascript; charset=utf-8" true "${script}")
 embed(/page-${style_hash}.css "text/css; charset=utf-8" true "${style}")
 embed(/icon.svg "image/svg+xml" false "${icon}")

@@ -156,7 +156,8 @@ def test_a_page_is_few_requests(browser, served):
     for _ in range(2):
         open_runs(browser, served, "training", ready=".heat-plot canvas")
         asked = [url.removeprefix(served.url.split("?")[0]) for url in browser.requests()]
-    assert sum(path.endswith((".js", ".css")) for path in asked) <= 2
+    assert sum(path.endswith((".js", ".css")) for path in asked) <= 3
+    assert len([path for path in asked if path.startswith("api/run?")]) == 1
     assert len([path for path in asked if path.startswith("api/series")]) == 0
     assert len([path for path in asked if path.startswith("api/")]) <= 5
 

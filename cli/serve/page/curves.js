@@ -4,14 +4,11 @@ import { get, numbers, settled } from './api.js';
 
 const MOST_CHARTS = 24;
 const MOST_SERIES = 64;
-const MOST_WORKERS = 4;
-const PIXELS = Math.min(900, Math.ceil(620 * window.devicePixelRatio));  // a chart is about so wide; zooming reads details
+const MOST_WORKERS = FIRST_WORKERS;
+const PIXELS = CHART_PIXELS;
 const MOST_GROWN = 6000;  // points that came by events, before they are read again, thinned
 const GROUP = 'steps';
 const MODES = { T: 'TRAIN', E: 'EVAL', P: 'PREDICT', G: 'GLOBAL' };
-
-// Returns what /api/run must be asked, so that the first charts can be drawn at once.
-export const firstLines = (count) => ({ pixels: PIXELS, workers: count === 1 ? MOST_WORKERS : 1 });
 
 // Returns the measure without the data set: "auc" for "train-auc", "val_auc" and "epoch_auc/val".
 function measureOf(tensor) {

@@ -1,7 +1,7 @@
 // One run, or several side by side.
 
 import { get, watch } from './api.js';
-import { drawCharts, firstLines } from './curves.js';
+import { drawCharts } from './curves.js';
 import { drawLayerMaps } from './layers.js';
 import { drawFindings } from './findings.js';
 import { drawRunProfile } from './profile.js';
@@ -47,7 +47,7 @@ export function showRuns(place, ids) {
   place.append(failed);
 
   async function begin() {
-    const runs = await Promise.all(ids.map((id) => get('/api/run', { id, ...firstLines(ids.length) })));
+    const runs = await Promise.all(ids.map((id) => get('/api/run', runQuery(id, ids.length))));
     if (isGone) return;
     document.title = `${runs.map((run) => run.name).join(', ')} · smdebug`;
     place.append(make('h1', {}, runs.map((run) => run.name).join(', ')));
