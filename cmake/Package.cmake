@@ -12,11 +12,22 @@ install(EXPORT smdebugTargets NAMESPACE smdebug:: DESTINATION ${package_folder}
 set(SMDEBUG_PC_PRIVATE "")
 set(config "")
 if(NOT BUILD_SHARED_LIBS)
+  set(modules "CJSON libcjson" "HIGHWAY libhwy" "PCRE2 libpcre2-8")
+  set(libraries "-lcjson -lpcre2-8 -lhwy")
+  if(SMDEBUG_S3)
+    list(APPEND modules "CRYPTO libcrypto" "CURL libcurl")
+    string(APPEND libraries " -lcurl -lcrypto")
+  endif()
+  set(STATIC_MODULES "")
+  foreach(module IN LISTS modules)
+    string(REPLACE " " " REQUIRED IMPORTED_TARGET " arguments ${module})
+    string(APPEND STATIC_MODULES "pkg_check_modules(${arguments})\n")
+  endforeach()
   configure_file(cmake/StaticConfig.cmake.in StaticConfig.cmake @ONLY)
   file(READ ${PROJECT_BINARY_DIR}/StaticConfig.cmake config)
   # Not Requires.private: the shared libcurl needs nothing of what a static one does.
   set(SMDEBUG_PC_PRIVATE
-    "Libs.private: -lcjson -lpcre2-8 -lhwy -lcurl -lcrypto -lstdc++ -lm -pthread -ldl\n")
+    "Libs.private: ${libraries} -lstdc++ -lm -pthread -ldl\n")
 endif()
 file(WRITE ${PROJECT_BINARY_DIR}/smdebugConfig.cmake
   "${config}include(\${CMAKE_CURRENT_LIST_DIR}/smdebugTargets.cmake)\n")

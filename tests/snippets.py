@@ -26,6 +26,8 @@ FENCE = re.compile(
 EXPECTED = {
     "python": re.compile(r"^\s*print\(.+\)  # (.+)$", re.MULTILINE),
     "go": re.compile(r"^\s*fmt\.Println\(.+\) // (.+)$", re.MULTILINE),
+    "rust": re.compile(r"^.*println!\(.+\)[;,] // (.+)$", re.MULTILINE),
+    "javascript": re.compile(r"^\s*console\.log\(.+\); // (.+)$", re.MULTILINE),
     "java": re.compile(r"^\s*System\.out\.println\(.+\); // (.+)$", re.MULTILINE),
 }
 

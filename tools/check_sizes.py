@@ -64,7 +64,8 @@ def functions_in_python(text: str) -> Iterator[tuple[int, int]]:
 def faults(name: str) -> list[str]:
     path = ROOT / name
     text = path.read_text()
-    lines = text.count("\n")
+    # The example at the end of a public header says nothing new.
+    lines = text.split("\n/* Example: ")[0].count("\n")
     most = MOST_HEADER_LINES if path.suffix in HEADERS else MOST_LINES
     found = [f"{name}: {lines} lines, the most is {most}"] if lines > most else []
     functions: Iterator[tuple[int, int]] = iter(())

@@ -9,10 +9,10 @@ build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c
 lint="clang clang-format clang-tidy abigail-tools"
 fuzz="clang libclang-rt-14-dev"
 bench="libbenchmark-dev"
-# Packages for tests/embed; node and rustc may also come from elsewhere.
+# Packages for tests/embed; node and cargo may also come from elsewhere.
 embed="clang luajit ruby dpkg-dev lintian"
 command -v npm >/dev/null || embed="$embed nodejs npm"
-command -v rustc >/dev/null || embed="$embed rustc"
+command -v cargo >/dev/null || embed="$embed rustc-web cargo-web"
 java="default-jdk-headless maven unzip"
 torch="libtorch-dev"
 pytorch="python3-torch python3-venv"

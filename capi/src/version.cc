@@ -1,6 +1,7 @@
 #include "smdebug/version.h"
 
 #include "guard.h"
+#include "storage/s3_support.h"
 
 using namespace smdebug;
 using namespace smdebug::capi;
@@ -29,5 +30,5 @@ smd_error *smd_require_abi(uint32_t level) noexcept {
 int32_t smd_has_feature(const char *feature) noexcept {
   if (feature == nullptr) return 0;
   const std::string_view name(feature);
-  return name == "local" || name == "s3" ? 1 : 0;
+  return name == "local" || (name == "s3" && storage::HasS3()) ? 1 : 0;
 }

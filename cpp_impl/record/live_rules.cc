@@ -46,9 +46,9 @@ bool LiveRules::BeginStep(const rules::StepPlace &place) {
 bool LiveRules::Wants(std::string_view tensor) { return evaluation_.Wants(tensor, *this); }
 
 void LiveRules::Observe(std::string_view tensor, const tensor::View &view) {
-  if (!Wants(tensor)) return;
   rules::Sample sample(place_, worker_, tensor);
   if (view.dtype == tensor::DType::kString) {
+    if (!Wants(tensor)) return;
     sample.SetTexts(TextsOf(view));
   } else {
     sample.SetElements(view);
@@ -57,7 +57,6 @@ void LiveRules::Observe(std::string_view tensor, const tensor::View &view) {
 }
 
 void LiveRules::Observe(std::string_view tensor, const tensor::GivenStatistics &given) {
-  if (!Wants(tensor)) return;
   rules::Sample sample(place_, worker_, tensor);
   if (given.HasElements()) {
     sample.SetElements(given.Elements());

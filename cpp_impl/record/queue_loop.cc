@@ -47,6 +47,8 @@ void QueueCore::WorkOn(Lane &lane) {
   if (is_small) CheckOutDir();
   const Status status = writer_.Write(lane, *item, spill);
   if (!status.IsOk() && !is_small && lane.step) CheckOutDir();
+  // Who hears that the disk is full finds the room that the lost step had taken.
+  if (status.GetCode() == Code::kNoSpace && !is_small) lane.file.reset();
   item->batch.pieces.clear();
   if (!item->spilled.empty()) ForgetSpilled(*item);
   Finish(lane, status);

@@ -23,15 +23,20 @@ class Estimates {
   const Sample &Of(int64_t most) {
     const tensor::View *elements = sample_.RealElements();
     if (most == 0 || elements == nullptr || elements->ElementCount() <= most) return sample_;
-    const auto known = std::find_if(estimates_.begin(), estimates_.end(),
+    if (!first_) first_.emplace(most, sample_.Estimated(most));
+    if (first_->first == most) return first_->second;
+    const auto known = std::find_if(others_.begin(), others_.end(),
                                     [most](const auto &each) { return each.first == most; });
-    if (known != estimates_.end()) return known->second;
-    return estimates_.emplace_back(most, sample_.Estimated(most)).second;
+    if (known != others_.end()) return known->second;
+    return others_.emplace_back(most, sample_.Estimated(most)).second;
   }
 
  private:
+  using Estimate = std::pair<int64_t, Sample>;
+
   const Sample &sample_;
-  std::list<std::pair<int64_t, Sample>> estimates_;
+  std::optional<Estimate> first_;  // most rules have the same size
+  std::list<Estimate> others_;
 };
 
 bool IsSameJob(const std::weak_ptr<const void> &a, const std::weak_ptr<const void> &b) {
@@ -117,29 +122,44 @@ bool Evaluation::BeginStep(const StepPlace &place) {
   return true;
 }
 
-const std::vector<size_t> &Evaluation::EntriesFor(std::string_view tensor,
-                                                  const Membership &membership) {
+RuleSet::Known &Evaluation::Find(std::string_view tensor, const Membership &membership) {
   auto &names = set_->names_;
-  if (const auto known = names.find(tensor); known != names.end()) return known->second;
-  std::vector<size_t> wanting;
-  for (size_t i = 0; i < set_->entries_.size(); ++i) {
-    if (set_->entries_[i].rule->Wants(tensor, membership)) wanting.push_back(i);
+  auto found = names.find(tensor);
+  if (found != names.end() && found->second.is_asked) return found->second;
+  if (found == names.end()) {
+    if (names.size() >= kMostNames) names.clear();
+    found = names.emplace(std::string(tensor), RuleSet::Known()).first;
   }
-  if (names.size() >= kMostNames) names.clear();
-  return names.emplace(std::string(tensor), std::move(wanting)).first->second;
+  RuleSet::Known &known = found->second;
+  known.wanting.clear();
+  for (size_t i = 0; i < set_->entries_.size(); ++i) {
+    if (set_->entries_[i].rule->Wants(tensor, membership)) known.wanting.push_back(i);
+  }
+  known.is_asked = true;
+  return known;
+}
+
+void Evaluation::ForgetNames() {
+  for (auto &[name, known] : set_->names_) known.is_asked = false;
 }
 
 bool Evaluation::Wants(std::string_view tensor, const Membership &membership) {
-  const std::vector<size_t> &wanting = EntriesFor(tensor, membership);
+  const std::vector<size_t> &wanting = Find(tensor, membership).wanting;
   return std::any_of(wanting.begin(), wanting.end(), [this](size_t i) {
     const RuleSet::Entry &entry = set_->entries_[i];
     return !entry.has_ended || !entry.has_seen_tensor;
   });
 }
 
-void Evaluation::Observe(const Sample &sample, const Membership &membership) {
+void Evaluation::Observe(Sample &sample, const Membership &membership) {
+  RuleSet::Known &known = Find(sample.Tensor(), membership);
+  if (known.number == 0 && set_->numbers_ < kMostNames) {
+    known.number = ++set_->numbers_;
+    known.worker = sample.Worker();
+  }
+  if (known.worker == sample.Worker()) sample.SetNumber(known.number);
   Estimates estimates(sample);
-  for (const size_t i : EntriesFor(sample.Tensor(), membership)) {
+  for (const size_t i : known.wanting) {
     RuleSet::Entry &entry = set_->entries_[i];
     entry.has_seen_tensor = true;
     if (entry.has_ended) continue;
@@ -230,7 +250,7 @@ Status Evaluation::EvaluateStep(Source &source, int64_t step, bool is_reported,
   const Membership &collections = source.Collections();
   const Status visited = source.VisitStep(
       step, [&](std::string_view tensor) { return Wants(tensor, collections); },
-      [&](const Sample &sample) { Observe(sample, collections); });
+      [&](Sample &sample) { Observe(sample, collections); });
   const bool is_readable = visited.IsOk() || IsMissingData(visited);
   // The step is concluded even after a failure: its tensors must not count towards the next step.
   Status concluded;

@@ -57,8 +57,9 @@ class Evaluation {
   // Reports whether a rule needs the tensor.  Names are remembered until ForgetNames(), which the
   // caller calls when collections have changed.
   bool Wants(std::string_view tensor, const Membership &membership);
-  void ForgetNames() { set_->names_.clear(); }
-  void Observe(const Sample &sample, const Membership &membership);
+  void ForgetNames();
+  // Numbers the sample.
+  void Observe(Sample &sample, const Membership &membership);
   // Appends the findings of the step to `found`.
   void EndStep(std::vector<Finding> *found);
   // Ends a step and discards its findings.
@@ -67,7 +68,7 @@ class Evaluation {
  private:
   explicit Evaluation(std::shared_ptr<RuleSet> set) : set_(std::move(set)) {}
 
-  const std::vector<size_t> &EntriesFor(std::string_view tensor, const Membership &membership);
+  RuleSet::Known &Find(std::string_view tensor, const Membership &membership);
   Status EvaluateKnown(Source &source, const Range &range, const Report &report);
   Status EvaluateStep(Source &source, int64_t step, bool is_reported, std::vector<Finding> *found);
   Status Follow(Source &source, const Range &range, const Report &report, Clock &clock);

@@ -67,6 +67,14 @@ class RuleSet {
 
     void Count(const Finding &finding);
   };
+  // What is known of a tensor's name.
+  struct Known {
+    std::vector<size_t> wanting;  // the entries that need the tensor
+    bool is_asked = false;        // `wanting` holds for the collections of now
+    // The number of the tensor of the first worker that was observed, or 0.
+    uint32_t number = 0;
+    std::string worker;
+  };
   struct Hash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
@@ -86,8 +94,8 @@ class RuleSet {
   config::SaveConfig saves_;
   int64_t last_step_ = -1;                       // also set if the step was not evaluated
   StepPlace last_place_{-1, Mode::kGlobal, -1};  // of the last evaluated step
-  // Maps a tensor name to the entries that need the tensor.
-  std::unordered_map<std::string, std::vector<size_t>, Hash, std::equal_to<>> names_;
+  std::unordered_map<std::string, Known, Hash, std::equal_to<>> names_;
+  uint32_t numbers_ = 0;  // given so far; never given again, since rules keep them
 };
 
 }  // namespace smdebug::rules

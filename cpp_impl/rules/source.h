@@ -22,7 +22,7 @@ class Source {
  public:
   // Reports whether a tensor is needed.  Called before the tensor is read.
   using Wants = std::function<bool(std::string_view tensor)>;
-  using Visit = std::function<void(const Sample &sample)>;
+  using Visit = std::function<void(Sample &sample)>;
 
   virtual ~Source() = default;
 

@@ -4,6 +4,7 @@
 #include "aws/variables.h"
 #include "net/curl_http.h"
 #include "storage/s3_store.h"
+#include "storage/s3_support.h"
 
 namespace smdebug::storage {
 namespace {
@@ -31,6 +32,8 @@ net::Timeouts TimeoutsOf(const StoreOptions &options) {
 }
 
 }  // namespace
+
+bool HasS3() { return true; }
 
 Result<std::shared_ptr<aws::S3Client>> OpenS3Client(const std::string &bucket,
                                                     const StoreOptions &given,

@@ -80,47 +80,54 @@ class Begins {
   int64_t line_ = 0;  // the first line of the share
 };
 
-// Prefetches several runs at a time, since they are far apart in memory.
+// Prefetches runs long before it copies them, since they are far apart in memory.
 void CopyRuns(const std::byte *data, size_t size, int64_t runs, Begins begins, std::byte *to) {
   const size_t bytes = static_cast<size_t>(kSpreadRun) * size;
-  constexpr int64_t kAtATime = 16;
-  std::array<const std::byte *, kAtATime> from;
-  for (int64_t run = 0; run < runs; run += kAtATime) {
-    const auto some = static_cast<size_t>(std::min(kAtATime, runs - run));
-    for (size_t i = 0; i < some; ++i) {
-      from[i] = data + static_cast<size_t>(begins.Next()) * size;
-      __builtin_prefetch(from[i]);
-      __builtin_prefetch(from[i] + bytes - 1);
-    }
-    for (size_t i = 0; i < some; ++i, to += bytes) std::memcpy(to, from[i], bytes);
+  constexpr size_t kAhead = 32;
+  std::array<const std::byte *, kAhead> ahead;
+  const auto fetch = [&](const std::byte *&from) {
+    from = data + static_cast<size_t>(begins.Next()) * size;
+    __builtin_prefetch(from);
+    __builtin_prefetch(from + bytes - 1);
+  };
+  const auto all = static_cast<size_t>(runs);
+  for (size_t run = 0; run < std::min(all, kAhead); ++run) fetch(ahead[run]);
+  for (size_t run = 0; run < all; ++run, to += bytes) {
+    const std::byte *&place = ahead[run % kAhead];
+    std::memcpy(to, place, bytes);
+    if (run + kAhead < all) fetch(place);
   }
 }
 
 }  // namespace
 
-SpreadElements::SpreadElements(const View &view, int64_t most)
-    : dtype_(view.dtype), count_(view.ElementCount()) {
-  const int64_t all = count_;
-  const size_t size = DTypeSize(dtype_);
-  const int64_t runs = std::max<int64_t>(most / kSpreadRun, 1);
-  if (most <= 0 || all <= most || all <= runs * kSpreadRun) {
-    elements_ = AlignedBuffer(view.ByteCount());
-    CopyCompact(view, elements_.Data());
-    return;
-  }
-  count_ = runs * kSpreadRun;
-  elements_ = AlignedBuffer(static_cast<size_t>(count_) * size);
-  const size_t bytes = static_cast<size_t>(kSpreadRun) * size;
-  std::byte *to = elements_.Data();
+int64_t SpreadCount(const View &view, int64_t most) {
+  const int64_t all = view.ElementCount();
+  const int64_t sampled = std::max<int64_t>(most / kSpreadRun, 1) * kSpreadRun;
+  return most <= 0 || all <= most ? all : std::min(all, sampled);
+}
+
+void CopySpread(const View &view, int64_t most, std::byte *to) {
+  const int64_t all = view.ElementCount();
+  const int64_t count = SpreadCount(view, most);
+  if (count == all) return CopyCompact(view, to);
+  const size_t size = DTypeSize(view.dtype);
+  const int64_t runs = count / kSpreadRun;
   Begins begins(all, runs);
   if (view.IsCompact()) {
-    CopyRuns(static_cast<const std::byte *>(view.data), size, runs, begins, to);
-    return;
+    return CopyRuns(static_cast<const std::byte *>(view.data), size, runs, begins, to);
   }
   Places places(view);
-  for (int64_t run = 0; run < runs; ++run, to += bytes) {
+  for (int64_t run = 0; run < runs; ++run, to += static_cast<size_t>(kSpreadRun) * size) {
     places.Copy(begins.Next(), kSpreadRun, to);
   }
+}
+
+SpreadElements::SpreadElements(const View &view, int64_t most)
+    : dtype_(view.dtype),
+      count_(SpreadCount(view, most)),
+      elements_(static_cast<size_t>(count_) * DTypeSize(dtype_)) {
+  CopySpread(view, most, elements_.Data());
 }
 
 }  // namespace smdebug::tensor

@@ -27,8 +27,8 @@ def owner_of(path):
 
 @pytest.fixture(scope="module")
 def libraries():
-    modules = re.findall(r"pkg_check_modules\(.* ([\w-]+)>=", NEEDED)
-    headers = re.findall(r"find_path\(\w+ (\S+) REQUIRED\)", NEEDED)
+    modules = re.findall(r"find_module\(\w+ ([\w-]+) ", NEEDED)
+    headers = re.findall(r"find_headers\(\w+ (\S+) ", NEEDED)
     assert len(modules) == 6 and len(headers) == 2
     files = [f"{output_of('pkg-config', '--variable=pcfiledir', name)}/{name}.pc" for name in modules]
     files += [f"/usr/include/{name}" for name in headers]

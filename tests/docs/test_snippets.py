@@ -6,6 +6,7 @@ The language of a block decides how it is tested.  Each program runs alone, in a
               one after the other, by test_tutorial.py
   c, cpp      compiled against the headers, linked with the library, run
   go, java    test_go_snippets.py, test_java_snippets.py
+  rust, javascript  tests/embed
   cmake       the CMakeLists.txt of a user, built with the page's first program in C or C++
   sh          `make <target>` must be a target of the Makefile
   json        must be valid JSON
@@ -35,7 +36,7 @@ PAGES = sorted(
     [*ROOT.glob("*.md"), ROOT / "cpp_impl/README.md"]
     + [page for folder in ("docs", "examples") for page in (ROOT / folder).rglob("*.md")]
 )
-KNOWN_FENCES = {"python", "c", "cpp", "cmake", "sh", "json", "text", "java", "xml", "go"}
+KNOWN_FENCES = {"python", "c", "cpp", "cmake", "sh", "json", "text", "java", "javascript", "rust", "xml", "go"}
 
 
 def pages_with(language):

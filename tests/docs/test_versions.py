@@ -18,6 +18,9 @@ VERSION = re.search(r"^project\(smdebug VERSION (\d+\.\d+\.\d+) ", CMAKE, re.MUL
         ("examples/java/pom.xml", r"<artifactId>smdebug</artifactId>\s*<version>([^<]+)<"),
         ("docs/java.md", r"<artifactId>smdebug</artifactId>\s*<version>([^<]+)<"),
         ("docs/java.md", r"smdebug-(\d[\d.]*\d)\.jar"),
+        ("bindings/rust/Cargo.toml", r'^version = "([^"]+)"'),
+        ("bindings/rust/smdebug/Cargo.toml", r'^smdebug-sys = .*version = "=([^"]+)"'),
+        ("bindings/node/package.json", r'^  "version": "([^"]+)"'),
         ("CHANGELOG.md", r"\A.*?^## (\d[\d.]*)"),
     ],
 )

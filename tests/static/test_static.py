@@ -91,3 +91,120 @@ def test_a_subproject(prefix, tmp_path):
     link = commands.strip().splitlines()[-1]
     for library in ("libsmdebug.a", "libcjson", "libpcre2-8", "libhwy", "libcurl", "libcrypto"):
         assert library in link
+
+
+# ---- a build without S3, of libraries that the including project has ----
+
+WITHOUT_S3 = r"""
+#include <smdebug.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(smd_error *error) {
+  if (error == NULL) return;
+  fprintf(stderr, "%s\n", smd_error_message(error));
+  exit(1);
+}
+
+static void expect(smd_error *error, const char *message) {
+  if (smd_error_code(error) != SMD_UNSUPPORTED || strcmp(smd_error_message(error), message) != 0) {
+    fprintf(stderr, "%s\n", smd_error_message(error));
+    exit(1);
+  }
+  smd_error_free(error);
+}
+
+static const char kMessage[] =
+    "s3://bucket/run: this library was built without S3; build it with -DSMDEBUG_S3=ON, which "
+    "needs libcurl and OpenSSL, or give a folder";
+
+int main(void) {
+  smd_trial *trial;
+  expect(smd_trial_open("s3://bucket/run", NULL, &trial), kMessage);
+  smd_hook_options *options;
+  must(smd_hook_options_new(&options));
+  must(smd_hook_options_set(options, "out_dir", "s3://bucket/run"));
+  smd_hook *hook;
+  expect(smd_hook_new(options, &hook), kMessage);
+  smd_store_report *report;
+  must(smd_store_check("s3://bucket/run", NULL, &report));
+  if (smd_store_report_count(report) != 1 || smd_store_report_code(report, 0) != SMD_UNSUPPORTED) return 1;
+  smd_store_report_free(report);
+  must(smd_hook_options_set(options, "out_dir", "run"));
+  must(smd_hook_new(options, &hook));
+  const double loss = 0.5;
+  smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
+  view.data = &loss;
+  view.dtype = SMD_FLOAT64;
+  must(smd_hook_begin_step(hook, NULL));
+  must(smd_hook_save(hook, "loss", &view));
+  must(smd_hook_end_step(hook));
+  must(smd_hook_close(hook));
+  smd_hook_free(hook);
+  smd_hook_options_free(options);
+  must(smd_trial_open("run", NULL, &trial));
+  smd_tensor *tensor;
+  must(smd_trial_tensor(trial, "loss", &tensor));
+  smd_value *value;
+  must(smd_tensor_value(tensor, 0, SMD_MODE_GLOBAL, NULL, &value));
+  double read = 0;
+  must(smd_value_to_double(value, &read));
+  printf("local %d, s3 %d, loss %g\n", smd_has_feature("local"), smd_has_feature("s3"), read);
+  smd_value_free(value);
+  smd_tensor_free(tensor);
+  smd_trial_free(trial);
+  return 0;
+}
+"""
+
+
+def project_without_s3(sources, folder, libraries):
+    """A project with targets of its own for the libraries that libsmdebug needs."""
+    (folder / "main.c").write_text(WITHOUT_S3, encoding="utf-8")
+    own = "".join(
+        f"add_library({target} INTERFACE)\ntarget_link_libraries({target} INTERFACE {library})\n"
+        for target, library in libraries.items()
+    )
+    (folder / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES C CXX)\n"
+        f"set(SMDEBUG_S3 OFF)\n{own}include(FetchContent)\n"
+        f'FetchContent_Declare(smdebug SOURCE_DIR "{sources}")\nFetchContent_MakeAvailable(smdebug)\n'
+        "add_executable(user main.c)\ntarget_link_libraries(user PRIVATE smdebug::smdebug)\n",
+        encoding="utf-8",
+    )
+
+
+def library_of(module):
+    [folder] = run(["pkg-config", "--variable=libdir", module], ROOT).split()
+    return f"{folder}/{module if module.startswith('lib') else 'lib' + module}.so"
+
+
+def test_without_s3_and_without_packages(prefix, tmp_path):
+    sources = prefix.parent / "sources"
+    libraries = {"cjson": library_of("libcjson"), "pcre2-8-static": library_of("libpcre2-8"), "hwy": library_of("libhwy")}
+    project_without_s3(sources, tmp_path, libraries)
+    # Where `prefix` was built, so that the objects are the same.
+    build = sources / "build-without-s3"
+    nothing = {"PKG_CONFIG_LIBDIR": tmp_path, "PKG_CONFIG_PATH": ""}
+    run(["cmake", "-S", ".", "-B", build, *OPTIONS[:2], OPTIONS[-1]], tmp_path, **nothing)
+    compile_library(build, sources)
+    assert run([build / "user"], tmp_path) == "local 1, s3 0, loss 0.5\n"
+    [library] = build.rglob("libsmdebug.so.1")
+    needed = run(["readelf", "-d", library], tmp_path)
+    assert "libcjson" in needed and "libcurl" not in needed and "libcrypto" not in needed
+
+
+def test_all_that_is_missing_is_named(prefix, tmp_path):
+    command = ["cmake", "-S", prefix.parent / "sources", "-B", tmp_path / "build", "-DSMDEBUG_CLI=OFF",
+               "-DSMDEBUG_TESTS=OFF", "-DRAPIDJSON_INCLUDE_DIR=RAPIDJSON_INCLUDE_DIR-NOTFOUND",
+               "-DCMAKE_SYSTEM_IGNORE_PATH=/usr/include;/usr/local/include"]  # fmt: skip
+    with pytest.raises(AssertionError) as failed:
+        run(command, tmp_path, PKG_CONFIG_LIBDIR=tmp_path, PKG_CONFIG_PATH="")
+    said = " ".join(str(failed.value).split())
+    assert (
+        "libsmdebug needs rapidjson/reader.h, libcjson >= 1.7.13, libhwy >= 1.0, libpcre2-8 >= 10.40, "
+        "libcrypto >= 3.0, libcurl >= 7.84, which was not found. On Debian, run apt install rapidjson-dev "
+        "libcjson-dev libhwy-dev libpcre2-dev libssl-dev libcurl4-openssl-dev"
+    ) in said
+    assert "-DSMDEBUG_S3=OFF" in said

@@ -59,4 +59,17 @@ struct ArrowArrayStream {
 }
 #endif
 
+/* Example: counts the rows of a stream, and releases it.
+ *
+ *   int64_t count_rows(struct ArrowArrayStream *stream) {
+ *     int64_t rows = 0;
+ *     struct ArrowArray batch;
+ *     while (stream->get_next(stream, &batch) == 0 && batch.release != NULL) {
+ *       rows += batch.length;
+ *       batch.release(&batch);
+ *     }
+ *     stream->release(stream);
+ *     return rows;
+ *   } */
+
 #endif /* SMDEBUG_ARROW_H */

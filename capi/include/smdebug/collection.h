@@ -115,4 +115,15 @@ SMD_API void smd_collection_free(smd_collection *collection) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: adds a collection of all outputs of layers.
+ *
+ *   smd_error *add_outputs(smd_hook_options *options) {
+ *     smd_collection *outputs;
+ *     smd_error *error = smd_collection_new("outputs", &outputs);
+ *     if (!error) error = smd_collection_include_regex(outputs, "^output/");
+ *     if (!error) error = smd_hook_options_add_collection(options, outputs);
+ *     smd_collection_free(outputs);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_COLLECTION_H */

@@ -146,4 +146,20 @@ SMD_API void smd_reduction_config_free(smd_reduction_config *config) SMD_NOEXCEP
 
 SMD_END_DECLS
 
+/* Example: saves every 10th step of the training, the mean and the range of each tensor.
+ *
+ *   smd_error *save_little(smd_hook_options *options) {
+ *     smd_save_config *when = NULL;
+ *     smd_reduction_config *what = NULL;
+ *     smd_error *error = smd_save_config_new(&when);
+ *     if (!error) error = smd_save_config_set(when, SMD_MODE_TRAIN, 10, 0, -1, NULL, 0);
+ *     if (!error) error = smd_hook_options_set_save_config(options, when);
+ *     if (!error) error = smd_reduction_config_new(&what);
+ *     if (!error) error = smd_reduction_config_add(what, "mean,min,max");
+ *     if (!error) error = smd_hook_options_set_reduction_config(options, what);
+ *     smd_save_config_free(when);
+ *     smd_reduction_config_free(what);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_CONFIG_H */

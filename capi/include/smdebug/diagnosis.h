@@ -56,4 +56,15 @@ SMD_API void smd_diagnosis_free(smd_diagnosis *diagnosis) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: prints the likeliest cause of what a set has found.
+ *
+ *   smd_error *print_cause(const smd_rule_set *set) {
+ *     smd_diagnosis *causes;
+ *     smd_error *error = smd_rule_set_diagnose(set, &causes);
+ *     const smd_cause *first = smd_diagnosis_get(causes, 0);
+ *     if (first != NULL) printf("%s: %s\n", first->title, first->advice);
+ *     smd_diagnosis_free(causes);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_DIAGNOSIS_H */

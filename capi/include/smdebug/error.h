@@ -89,4 +89,14 @@ SMD_API void smd_error_free(smd_error *error) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: prints why a call failed, and whether to try again.
+ *
+ *   int failed(smd_error *error) {
+ *     if (error == NULL) return 0;
+ *     fprintf(stderr, "%s: %s\n", smd_code_name(smd_error_code(error)), smd_error_message(error));
+ *     if (smd_error_is_retryable(error)) fprintf(stderr, "it may succeed later\n");
+ *     smd_error_free(error);
+ *     return 1;
+ *   } */
+
 #endif /* SMDEBUG_ERROR_H */

@@ -30,4 +30,15 @@
 /* A function that can fail returns an error, or NULL for success. */
 #define SMD_FALLIBLE SMD_API SMD_MUST_USE struct smd_error *
 
+/* Example: a function that a program makes of others, with the same promise to its callers.
+ *
+ *   SMD_MUST_USE smd_error *open_quietly(const char *path, smd_trial **out) {
+ *     smd_trial_options *options;
+ *     smd_error *error = smd_trial_options_new(&options);
+ *     if (error == NULL) error = smd_trial_options_set(options, "wait_seconds", "0");
+ *     if (error == NULL) error = smd_trial_open(path, options, out);
+ *     smd_trial_options_free(options);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_EXPORT_H */

@@ -237,4 +237,18 @@ SMD_FALLIBLE smd_hook_take_findings(smd_hook *hook, smd_findings **out) SMD_NOEX
 
 SMD_END_DECLS
 
+/* Example: records one step.
+ *
+ *   smd_error *record_loss(smd_hook *hook, double loss) {
+ *     smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
+ *     view.data = &loss;
+ *     view.dtype = SMD_FLOAT64;
+ *     smd_error *error = smd_hook_set_mode(hook, SMD_MODE_TRAIN);
+ *     if (!error) error = smd_hook_begin_step(hook, NULL);
+ *     if (!error) error = smd_hook_save(hook, "loss", &view);
+ *     if (!error) return smd_hook_end_step(hook);
+ *     smd_error_free(smd_hook_discard_step(hook));
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_HOOK_H */

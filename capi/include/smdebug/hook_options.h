@@ -165,4 +165,16 @@ SMD_API void smd_hook_options_free(smd_hook_options *options) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: opens a hook that records every tensor.
+ *
+ *   smd_error *open_hook(const char *folder, smd_hook **out) {
+ *     smd_hook_options *options;
+ *     smd_error *error = smd_hook_options_new(&options);
+ *     if (!error) error = smd_hook_options_set(options, "out_dir", folder);
+ *     if (!error) error = smd_hook_options_set(options, "save_all", "true");
+ *     if (!error) error = smd_hook_new(options, out);
+ *     smd_hook_options_free(options);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_HOOK_OPTIONS_H */

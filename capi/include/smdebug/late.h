@@ -87,4 +87,14 @@ SMD_FALLIBLE smd_hook_forgo(smd_hook *hook, const char *tensor, int64_t global_s
 
 SMD_END_DECLS
 
+/* Example: expects a tensor, and gives it up because computing it failed.
+ *
+ *   smd_error *expect_and_forgo(smd_hook *hook, int64_t open_step) {
+ *     uint32_t parts;
+ *     smd_error *error = smd_hook_expect(hook, "w", &parts);
+ *     if (error != NULL || parts == 0) return error;
+ *     error = smd_hook_end_step(hook);
+ *     return error != NULL ? error : smd_hook_forgo(hook, "w", open_step);
+ *   } */
+
 #endif /* SMDEBUG_LATE_H */

@@ -25,4 +25,14 @@ typedef void (*smd_log_fn)(void *user_data, smd_log_level level, const char *mes
 
 SMD_END_DECLS
 
+/* Example: sends the log lines of a hook to a file.
+ *
+ *   static void write_line(void *file, smd_log_level level, const char *message) {
+ *     fprintf(file, "%s%s\n", level <= SMD_LOG_ERROR ? "error: " : "", message);
+ *   }
+ *
+ *   smd_error *log_to(smd_hook_options *options, FILE *file) {
+ *     return smd_hook_options_set_log(options, SMD_LOG_WARNING, write_line, file, NULL);
+ *   } */
+
 #endif /* SMDEBUG_LOG_H */

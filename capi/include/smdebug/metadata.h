@@ -36,4 +36,11 @@ SMD_FALLIBLE smd_trial_metadata(smd_trial *trial, const char *worker,
 
 SMD_END_DECLS
 
+/* Example: records the learning rate of a job.
+ *
+ *   smd_error *describe(smd_hook *hook) {
+ *     smd_error *error = smd_hook_describe_run(hook);
+ *     return error != NULL ? error : smd_hook_set_metadata(hook, "learning_rate", "0.1");
+ *   } */
+
 #endif /* SMDEBUG_METADATA_H */

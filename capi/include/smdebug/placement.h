@@ -80,4 +80,16 @@ SMD_FALLIBLE smd_tensor_full_reduction(smd_tensor *tensor, int64_t step, smd_mod
 
 SMD_END_DECLS
 
+/* Example: says that this worker holds the second half of a matrix of 8 rows.
+ *
+ *   smd_error *place_half(smd_hook *hook) {
+ *     const int64_t shape[] = {8, 3}, offset[] = {4, 0}, part[] = {4, 3};
+ *     smd_placement half = SMD_PLACEMENT_INIT;
+ *     half.shape = shape;
+ *     half.offset = offset;
+ *     half.part = part;
+ *     half.ndim = 2;
+ *     return smd_hook_set_placement(hook, "weight", &half);
+ *   } */
+
 #endif /* SMDEBUG_PLACEMENT_H */

@@ -151,4 +151,21 @@ SMD_API void smd_profile_rules_free(smd_profile_rules *rules) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: prints what rules find in a folder of profiles.
+ *
+ *   smd_error *print_profile(const char *folder) {
+ *     smd_profile_rules *rules;
+ *     smd_findings *found = NULL;
+ *     smd_error *error = smd_profile_rules_new(folder, "calibrated", &rules);
+ *     if (!error) error = smd_profile_rules_evaluate(rules);
+ *     if (!error) error = smd_profile_rules_findings(rules, &found);
+ *     for (size_t i = 0; i < smd_findings_count(found); i++) {
+ *       const smd_finding *finding = smd_findings_get(found, i);
+ *       printf("%s\n%s\n", finding->message, smd_profile_rule_advice(finding->rule));
+ *     }
+ *     smd_findings_free(found);
+ *     smd_profile_rules_free(rules);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_PROFILE_RULES_H */

@@ -195,4 +195,13 @@ SMD_FALLIBLE smd_profile_import_trace(const char *trace, const char *out_dir, co
 
 SMD_END_DECLS
 
+/* Example: records how long a part of a step took.
+ *
+ *   smd_error *time_forward(smd_profiler *profiler, int64_t step, void (*forward)(void)) {
+ *     const char *phase = "Step:ModeKeys.TRAIN";
+ *     smd_error *error = smd_profiler_begin(profiler, "forward", phase, step, NULL);
+ *     forward();
+ *     return error != NULL ? error : smd_profiler_end(profiler, phase);
+ *   } */
+
 #endif /* SMDEBUG_PROFILER_H */

@@ -246,4 +246,21 @@ SMD_API void smd_rule_set_free(smd_rule_set *set) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: prints at which steps gradients of a trial vanish.
+ *
+ *   smd_error *print_vanishing(smd_trial *trial) {
+ *     smd_rule_set *set;
+ *     smd_findings *found = NULL;
+ *     smd_error *error = smd_rule_set_new("calibrated", &set);
+ *     if (!error) error = smd_rule_set_add(set, "VanishingGradient", NULL, SMD_ACTION_WARN);
+ *     if (!error) error = smd_rule_set_evaluate(set, trial, 0, -1, 0, &found);
+ *     for (size_t i = 0; i < smd_findings_count(found); i++) {
+ *       const smd_finding *finding = smd_findings_get(found, i);
+ *       printf("%" PRId64 ": %s\n", finding->step, finding->message);
+ *     }
+ *     smd_findings_free(found);
+ *     smd_rule_set_free(set);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_RULE_SET_H */

@@ -125,4 +125,15 @@ SMD_API void smd_scan_free(smd_scan *scan) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: opens a stream of the scalars of all trials in a folder.
+ *
+ *   smd_error *open_scalars(const char *folder, struct ArrowArrayStream *out) {
+ *     smd_scan *scan;
+ *     smd_error *error = smd_scan_new("scalars", &scan);
+ *     if (!error) error = smd_scan_add(scan, "path", folder);
+ *     if (!error) error = smd_scan_open(scan, out);
+ *     smd_scan_free(scan);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_SCAN_H */

@@ -75,4 +75,16 @@ SMD_FALLIBLE smd_hook_save_statistics(smd_hook *hook, const char *tensor,
 
 SMD_END_DECLS
 
+/* Example: saves the mean of a vector that is on an accelerator.
+ *
+ *   smd_error *save_mean(smd_hook *hook, const char *tensor, int64_t elements, double mean) {
+ *     smd_statistics figures = SMD_STATISTICS_INIT;
+ *     figures.shape = &elements;
+ *     figures.ndim = 1;
+ *     figures.dtype = SMD_FLOAT32;
+ *     figures.given = SMD_HAS_MEAN;
+ *     figures.mean = mean;
+ *     return smd_hook_save_statistics(hook, tensor, &figures);
+ *   } */
+
 #endif /* SMDEBUG_STATISTICS_H */

@@ -71,4 +71,16 @@ SMD_API void smd_store_report_free(smd_store_report *report) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: prints what is wrong with a bucket.
+ *
+ *   smd_error *examine(const char *url) {
+ *     smd_store_report *report;
+ *     smd_error *error = smd_store_check(url, NULL, &report);
+ *     for (size_t i = 0; i < smd_store_report_count(report); i++) {
+ *       printf("%s: %s\n", smd_store_report_name(report, i), smd_store_report_message(report, i));
+ *     }
+ *     smd_store_report_free(report);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_STORE_H */

@@ -88,4 +88,11 @@ SMD_FALLIBLE smd_value_to_double(const smd_value *value, double *out) SMD_NOEXCE
 
 SMD_END_DECLS
 
+/* Example: returns the first element of a tensor of floats, or 0.
+ *
+ *   float first_element(const smd_value *value) {
+ *     if (smd_value_dtype(value) != SMD_FLOAT32 || smd_value_nbytes(value) == 0) return 0;
+ *     return ((const float *)smd_value_data(value))[0];
+ *   } */
+
 #endif /* SMDEBUG_TENSOR_H */

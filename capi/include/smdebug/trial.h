@@ -246,4 +246,25 @@ SMD_API void smd_tensor_free(smd_tensor *tensor) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: prints the mean of a tensor at each step of the training.
+ *
+ *   smd_error *print_means(smd_trial *trial, const char *name) {
+ *     smd_tensor *tensor = NULL;
+ *     smd_integers *steps = NULL;
+ *     smd_error *error = smd_trial_tensor(trial, name, &tensor);
+ *     if (!error) error = smd_tensor_steps(tensor, SMD_MODE_TRAIN, 0, &steps);
+ *     for (size_t i = 0; !error && i < smd_integers_count(steps); i++) {
+ *       smd_value *value = NULL;
+ *       double mean = 0;
+ *       const int64_t step = smd_integers_get(steps, i);
+ *       error = smd_tensor_reduction(tensor, step, SMD_MODE_TRAIN, NULL, "mean", 0, &value);
+ *       if (!error) error = smd_value_to_double(value, &mean);
+ *       if (!error) printf("%" PRId64 " %g\n", step, mean);
+ *       smd_value_free(value);
+ *     }
+ *     smd_integers_free(steps);
+ *     smd_tensor_free(tensor);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_TRIAL_H */

@@ -50,4 +50,15 @@ SMD_API void smd_trial_options_free(smd_trial_options *options) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: opens a trial that must be there already.
+ *
+ *   smd_error *open_now(const char *path, smd_trial **out) {
+ *     smd_trial_options *options;
+ *     smd_error *error = smd_trial_options_new(&options);
+ *     if (!error) error = smd_trial_options_set(options, "wait_seconds", "0");
+ *     if (!error) error = smd_trial_open(path, options, out);
+ *     smd_trial_options_free(options);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_TRIAL_OPTIONS_H */

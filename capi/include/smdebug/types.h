@@ -136,4 +136,11 @@ SMD_API void smd_integers_free(smd_integers *list) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: prints a list, and frees it.
+ *
+ *   void print_and_free(smd_strings *names) {
+ *     for (size_t i = 0; i < smd_strings_count(names); i++) puts(smd_strings_get(names, i));
+ *     smd_strings_free(names);
+ *   } */
+
 #endif /* SMDEBUG_TYPES_H */

@@ -60,4 +60,21 @@ SMD_API void smd_values_free(smd_values *values) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: counts the steps of a tensor that can be read, at all of which it is read at once.
+ *
+ *   smd_error *count_readable(smd_tensor *tensor, size_t *count_out) {
+ *     smd_values *values;
+ *     *count_out = 0;
+ *     smd_error *error = smd_tensor_values(tensor, 0, INT64_MAX, SMD_MODE_GLOBAL, NULL, &values);
+ *     for (size_t i = 0; i < smd_values_count(values); i++) {
+ *       smd_value *value;
+ *       smd_error *unreadable = smd_values_get(values, i, &value);
+ *       *count_out += unreadable == NULL;
+ *       smd_error_free(unreadable);
+ *       smd_value_free(value);
+ *     }
+ *     smd_values_free(values);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_VALUES_H */

@@ -50,4 +50,13 @@ SMD_API int32_t smd_has_feature(const char *feature) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: refuses a library that is older than this header.
+ *
+ *   int is_usable(void) {
+ *     smd_error *error = smd_require_abi(SMD_ABI_LEVEL);
+ *     if (error != NULL) fprintf(stderr, "%s\n", smd_error_message(error));
+ *     smd_error_free(error);
+ *     return error == NULL && smd_has_feature("s3");
+ *   } */
+
 #endif /* SMDEBUG_VERSION_H */

@@ -90,7 +90,7 @@ class DeadExpert final : public Rule {
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode)) return;
-    if (roles_.Of(sample.Tensor()) == kLoad) return ObserveLoad(sample);
+    if (roles_.Of(sample) == kLoad) return ObserveLoad(sample);
     const std::optional<double> norm = sample.Reduce({tensor::ReductionKind::kL2, false});
     if (!norm) return;
     const std::string_view name = sample.Tensor();

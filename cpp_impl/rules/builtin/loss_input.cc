@@ -52,7 +52,7 @@ class LossInput final : public Rule {
   }
 
   void Observe(const Sample &sample, Findings &) override {
-    const std::optional<size_t> role = roles_.Of(sample.Tensor());
+    const std::optional<size_t> role = roles_.Of(sample);
     if (!role || !IsTraining(sample.Place().mode)) return;
     // "CrossEntropyLoss_input_" for the input and the target of a loss.
     Input &input =

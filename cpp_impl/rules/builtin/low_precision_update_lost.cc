@@ -36,7 +36,7 @@ class LowPrecisionUpdateLost final : public Rule {
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode)) return;
-    if (roles_.Of(sample.Tensor()) == kGradient) {
+    if (roles_.Of(sample) == kGradient) {
       // Elements without a gradient, as of an embedding, stay as they are.
       const std::vector<double> numbers = sample.SomeNumbers(kElements);
       const auto zeros = std::count(numbers.begin(), numbers.end(), 0.0);

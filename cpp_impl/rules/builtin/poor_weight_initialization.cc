@@ -198,7 +198,7 @@ class PoorWeightInitialization final : public Rule {
       if (options_.skip_learned) beginning.AddTarget(loss, sample);
       return;
     }
-    switch (roles_.Of(sample.Tensor()).value_or(kChecks)) {
+    switch (roles_.Of(sample).value_or(kChecks)) {
       case kVariance: return beginning.AddActivation(sample);
       case kGradients: return beginning.AddGradient(sample);
       case kLoss: return beginning.AddLoss(sample);

@@ -145,7 +145,7 @@ class SecondMomentStale final : public Rule {
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode) || !IsOfLayer(sample)) return;
-    const bool is_gradient = roles_.Of(sample.Tensor()) == kGradient;
+    const bool is_gradient = roles_.Of(sample) == kGradient;
     const std::string_view weight =
         is_gradient ? WeightOfGradient(sample.Tensor()) : WeightOfState(sample.Tensor());
     if (parameters_.size() >= kMostParameters) parameters_.clear();

@@ -31,7 +31,7 @@ class TiedWeightsBroken final : public Rule {
   }
 
   void Observe(const Sample &sample, Findings &) override {
-    const std::optional<size_t> role = roles_.Of(sample.Tensor());
+    const std::optional<size_t> role = roles_.Of(sample);
     const std::optional<uint64_t> checksum = ChecksumOf(sample, kElements);
     if (!role || !checksum || sample.Form()->shape.size() != 2) return;
     Weight weight{std::string(sample.Tensor()),

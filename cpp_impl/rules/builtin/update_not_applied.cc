@@ -135,20 +135,18 @@ class UpdateNotApplied final : public Rule {
 
   void Observe(const Sample &sample, Findings &) override {
     const std::string_view name = sample.Tensor();
-    const std::optional<size_t> role = roles_.Of(name);
+    const std::optional<size_t> role = roles_.Of(sample);
     if (role == kBatches) {
       if (IsTraining(sample.Place().mode)) batches_[std::string(sample.Worker())].Add(sample);
       return;
     }
-    Parameters &parameters = workers_[std::string(sample.Worker())];
-    if (parameters.size() >= kMostParameters) parameters.clear();
     if (role == kGradients) {
-      Parameter &parameter = parameters[KeyOf(WeightOfGradient(name))];
+      Parameter &parameter = ParameterOf(sample, WeightOfGradient(name));
       parameter.gradient_name = name;
       parameter.gradient_norm_now = sample.Reduce({tensor::ReductionKind::kL2, false});
       parameter.gradient_now = sample.SomeNumbers(kKeptElements);
     } else if (role) {
-      Parameter &parameter = parameters[KeyOf(name)];
+      Parameter &parameter = ParameterOf(sample, name);
       parameter.weight_name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.weight_now = FingerprintOf(sample);
@@ -188,6 +186,20 @@ class UpdateNotApplied final : public Rule {
 
  private:
   using Parameters = std::map<std::string, Parameter>;
+
+  // Returns the parameter that the sample is of.
+  Parameter &ParameterOf(const Sample &sample, std::string_view weight) {
+    Parameter *&known = known_.Of(sample);
+    if (known != nullptr) return *known;
+    Parameters &parameters = workers_[std::string(sample.Worker())];
+    if (parameters.size() >= kMostParameters) {
+      parameters.clear();
+      known_.Clear();
+      return parameters[KeyOf(weight)];
+    }
+    known = &parameters[KeyOf(weight)];
+    return *known;
+  }
 
   // The name of a gradient has no output number, but the name of its weight may have one.
   static std::string KeyOf(std::string_view weight) { return std::string(WithoutOutput(weight)); }
@@ -418,13 +430,18 @@ class UpdateNotApplied final : public Rule {
   }
 
   void EvaluateMissing(const std::string &worker, Parameters &parameters, Findings &findings) {
+    bool is_any_left_out = false;
+    for (auto &[key, parameter] : parameters) {
+      parameter.ever_had_gradient |= parameter.gradient_norm_now.has_value();
+      is_any_left_out |= IsLeftOut(parameter);
+    }
+    if (!is_any_left_out) return;
     const Parameter *culprit = nullptr;
     int64_t count = 0;
     int64_t without = 0;
     std::map<std::string_view, int64_t> with;  // by kind
     std::set<Fingerprint> trained;             // how weights with a gradient began
     for (auto &[key, parameter] : parameters) {
-      parameter.ever_had_gradient |= parameter.gradient_norm_now.has_value();
       if (!parameter.ever_had_gradient) continue;
       ++with[KindOf(key)];
       // Nothing tells weights of ones apart.
@@ -473,6 +490,7 @@ class UpdateNotApplied final : public Rule {
   mutable Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
+  TensorStates<Parameter *> known_;                // of workers_, by tensor
   std::map<std::string, int> digits_;              // by worker, of all its weights
   std::map<std::string, int64_t> last_steps_;      // by worker, in the worker's mode
   std::map<std::string, Batches> batches_;         // by worker

@@ -62,7 +62,7 @@ class UpdateRms final : public Rule {
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode)) return;
-    const std::optional<size_t> role = roles_.Of(sample.Tensor());
+    const std::optional<size_t> role = roles_.Of(sample);
     const std::string_view name = sample.Tensor();
     if (role == kGradient) {
       Parameter &parameter = ParameterOf(sample, WeightOfGradient(name));

@@ -87,7 +87,7 @@ class VanishingGradient final : public Rule {
   }
 
   void Observe(const Sample &sample, Findings &) override {
-    const size_t role = roles_.Of(sample.Tensor()).value_or(kRoles);
+    const size_t role = roles_.Of(sample).value_or(kRoles);
     if (role == kGradient) ObserveGradient(sample);
     if (role == kWeight) WorkerOf(sample).layers.AddWeight(WithoutOutput(sample.Tensor()));
   }

@@ -54,7 +54,7 @@ class WeightUpdateRatio final : public Rule {
     // Steps without a mode count until the first training step.
     if (place.mode == Mode::kTrain && !std::exchange(has_trained_, true)) states_.Clear();
     if (has_trained_ && place.mode != Mode::kTrain) return;
-    const size_t role = roles_.Of(sample.Tensor()).value_or(kRoles);
+    const size_t role = roles_.Of(sample).value_or(kRoles);
     if (role == kWeight) ObserveWeight(sample);
     if (role == kGradient) ObserveGradient(sample);
   }

@@ -46,7 +46,7 @@ Classified::Numbers Classified::NumbersOf(const Sample &sample) {
 }
 
 void Classified::Add(const Sample &sample) {
-  (roles_.Of(sample.Tensor()) == kLabels ? labels_ : predictions_).push_back(NumbersOf(sample));
+  (roles_.Of(sample) == kLabels ? labels_ : predictions_).push_back(NumbersOf(sample));
 }
 
 std::vector<int64_t> Classified::ClassesOf(const Numbers &labels) const {

@@ -20,23 +20,24 @@ double ChanceOfSoFew(double hits, double tries, double probability) {
 
 }  // namespace
 
-std::optional<LostUpdates::Counts> LostUpdates::Add(std::vector<double> elements, int64_t half) {
+std::optional<LostUpdates::Counts> LostUpdates::Add(const std::vector<double> &elements,
+                                                    int64_t half) {
   if (elements.size() != last_.size()) {
     *this = {};
-    first_.assign(elements.size(), false);
-    second_.assign(elements.size(), false);
-    last_ = std::move(elements);
+    first_.resize(elements.size());
+    second_.resize(elements.size());
+    last_ = elements;
     return std::nullopt;
   }
-  std::vector<bool> &changed = steps_ < half ? first_ : second_;
+  std::vector<uint8_t> &changed = steps_ < half ? first_ : second_;
   for (size_t i = 0; i < elements.size(); ++i) {
-    if (elements[i] != last_[i]) changed[i] = true;
+    if (elements[i] != last_[i]) changed[i] = 1;
   }
-  last_ = std::move(elements);
+  last_ = elements;
   if (++steps_ < 2 * half) return std::nullopt;
   const Counts counts = Sum();
   // The second half is the first of the next window.
-  first_ = std::exchange(second_, std::vector<bool>(last_.size()));
+  first_ = std::exchange(second_, std::vector<uint8_t>(last_.size()));
   steps_ = half;
   return counts;
 }
@@ -45,8 +46,8 @@ LostUpdates::Counts LostUpdates::Sum() const {
   Counts counts;
   for (size_t i = 0; i < last_.size(); ++i) {
     if (last_[i] == 0) continue;
-    (first_[i] ? counts.changed : counts.stayed) += 1;
-    if (second_[i]) (first_[i] ? counts.of_changed : counts.of_stayed) += 1;
+    (first_[i] != 0 ? counts.changed : counts.stayed) += 1;
+    if (second_[i] != 0) (first_[i] != 0 ? counts.of_changed : counts.of_stayed) += 1;
   }
   return counts;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "rules/support/products.h"
@@ -40,31 +42,55 @@ double MedianOf(const std::vector<RecordedSums::Averages> &of_step,
 
 }  // namespace
 
-void RecordedSums::Restart(const std::vector<double> &gradient) {
-  last_ = gradient;
-  increment_.clear();
+void RecordedSums::Restart() {
+  adds_up_ = false;
   first_norm_ = norm_;
   steps_ = 0;
 }
 
-void RecordedSums::AddToAverages(const std::vector<double> &gradient) {
-  std::vector<double> increment;
-  if (norm_ > 0 && gradient.size() == previous_.size()) {
-    increment.resize(gradient.size());
-    for (size_t i = 0; i < gradient.size(); ++i) increment[i] = gradient[i] - previous_[i];
-  } else {
-    averaged_ = 0;
-    previous_increment_.clear();
+// One pass, since at each step all this memory has left the cache.
+RecordedSums::Cosines RecordedSums::Advance(const std::vector<double> &gradient) {
+  increment_.resize(gradient.size());
+  increment_before_.resize(gradient.size());
+  constexpr size_t kLanes = 4;
+  double sums[4][kLanes] = {};
+  const auto add = [&](size_t i, size_t lane) {
+    const double increment = gradient[i] - last_[i];
+    sums[0][lane] += gradient[i] * last_[i];
+    sums[1][lane] += increment * increment;
+    sums[2][lane] += increment * increment_[i];
+    sums[3][lane] += increment * increment_before_[i];
+    increment_before_[i] = increment;
+    last_[i] = gradient[i];
+  };
+  size_t i = 0;
+  for (; i + kLanes <= gradient.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
   }
-  if (!previous_increment_.empty() && !increment_before_.empty()) {
-    const double of_step = std::max(kOfStep, 1.0 / static_cast<double>(++averaged_));
-    const auto average = [&](double value, double *mean) { *mean += of_step * (value - *mean); };
-    average(CosineOf(gradient, previous_), &averages_.cosine);
-    average(CosineOf(increment, previous_increment_), &averages_.next);
-    average(CosineOf(increment, increment_before_), &averages_.second);
-  }
-  previous_ = gradient;
-  increment_before_ = std::exchange(previous_increment_, std::move(increment));
+  for (; i < gradient.size(); ++i) add(i, 0);
+  const auto total = [&](size_t of) {
+    return std::accumulate(std::begin(sums[of]), std::end(sums[of]), 0.0);
+  };
+  const auto cosine = [](double product, double a_squares, double b_squares) {
+    const double norms = std::sqrt(a_squares) * std::sqrt(b_squares);
+    return norms > 0 ? product / norms : 0;
+  };
+  const double squares = total(1);
+  const Cosines cosines{cosine(total(0), norm_ * norm_, last_squares_),
+                        cosine(total(2), squares, increment_squares_),
+                        cosine(total(3), squares, squares_before_)};
+  increment_.swap(increment_before_);
+  squares_before_ = std::exchange(increment_squares_, squares);
+  last_squares_ = norm_ * norm_;
+  return cosines;
+}
+
+void RecordedSums::AddToAverages(const Cosines &cosines) {
+  const double of_step = std::max(kOfStep, 1.0 / static_cast<double>(++averaged_));
+  const auto average = [&](double value, double *mean) { *mean += of_step * (value - *mean); };
+  average(cosines.of_gradients, &averages_.cosine);
+  average(cosines.next, &averages_.next);
+  average(cosines.second, &averages_.second);
 }
 
 std::optional<RecordedSums::Averages> RecordedSums::GetAverages() const {
@@ -91,17 +117,21 @@ int64_t SumsOnAverage::EndStep() {
 void RecordedSums::Add(const std::vector<double> &gradient) {
   const double squares = Product(gradient, gradient);
   norm_ = gradient.size() < kLeastElements || !std::isfinite(squares) ? 0 : std::sqrt(squares);
-  AddToAverages(gradient);
-  if (!(CosineOf(gradient, last_) > kLeastCosine)) return Restart(gradient);
-  std::vector<double> increment(gradient.size());
-  for (size_t i = 0; i < gradient.size(); ++i) increment[i] = gradient[i] - last_[i];
-  const double cosine = CosineOf(increment, increment_);
-  const bool is_first = increment_.empty();
-  const bool is_sum = cosine > kLeastOfIncrements && cosine < kMostOfIncrements;
-  if (!is_first && !is_sum) return Restart(gradient);
-  if (!is_first) ++steps_;
-  last_ = gradient;
-  increment_ = std::move(increment);
+  if (!(norm_ > 0) || gradient.size() != last_.size()) {
+    last_ = gradient;
+    last_squares_ = squares;
+    increments_ = 0;
+    averaged_ = 0;
+    return Restart();
+  }
+  const Cosines cosines = Advance(gradient);
+  if (increments_ == 2) AddToAverages(cosines);
+  increments_ = std::min(increments_ + 1, 2);
+  if (!(cosines.of_gradients > kLeastCosine)) return Restart();
+  const bool is_sum = cosines.next > kLeastOfIncrements && cosines.next < kMostOfIncrements;
+  if (adds_up_ && !is_sum) return Restart();
+  if (adds_up_) ++steps_;
+  adds_up_ = true;
 }
 
 }  // namespace smdebug::rules

@@ -39,19 +39,31 @@ class RecordedSums {
  private:
   static constexpr double kLeastGrowth = 2;
 
-  // Follows the averages.  The gradient's norm must be known.
-  void AddToAverages(const std::vector<double> &gradient);
-  void Restart(const std::vector<double> &gradient);
+  // The cosines of this step's gradient and increment with the last ones; 0 if there are none.
+  struct Cosines {
+    double of_gradients;
+    double next;
+    double second;
+  };
 
+  // Replaces the last gradient and the increments.
+  Cosines Advance(const std::vector<double> &gradient);
+  void AddToAverages(const Cosines &cosines);
+  void Restart();
+
+  // The last gradient, and what it and the one before it added; the sums of their squares.
   std::vector<double> last_;
   std::vector<double> increment_;
-  double first_norm_ = 0;  // since the gradients began to add up
-  double norm_ = 0;
-  int64_t steps_ = 0;
-
-  std::vector<double> previous_;
-  std::vector<double> previous_increment_;
   std::vector<double> increment_before_;
+  double last_squares_ = 0;
+  double increment_squares_ = 0;
+  double squares_before_ = 0;
+  int increments_ = 0;  // how many of the two are known
+
+  double norm_ = 0;
+  double first_norm_ = 0;  // since the gradients began to add up
+  bool adds_up_ = false;   // the last gradient may be the one before it plus another
+  int64_t steps_ = 0;
   Averages averages_{};
   int64_t averaged_ = 0;
 };

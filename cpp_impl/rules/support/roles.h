@@ -28,6 +28,9 @@ class Roles {
     return false;
   }
   // Returns the role that Ask() found, or nothing.
+  std::optional<size_t> Of(const Sample &sample) {
+    return known_.Of("", sample.Tensor(), sample.Number());
+  }
   std::optional<size_t> Of(std::string_view tensor) { return known_.Of("", tensor); }
 
  private:

@@ -1,7 +1,9 @@
 #include "rules/support/sample.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 
 #include "base/bytes.h"
 #include "tensor/blocks.h"
@@ -68,6 +70,7 @@ std::vector<double> NumbersOf(tensor::View view) {
 
 Sample Sample::Estimated(int64_t most) const {
   Sample estimated(place_, worker_, tensor_);
+  estimated.number_ = number_;
   estimated.placement_ = placement_;
   estimated.elements_ = elements_;
   estimated.texts_ = texts_;
@@ -178,7 +181,14 @@ std::vector<double> Sample::SomeNumbers(int64_t most) const {
   const bool is_given = given_ != nullptr && given_->sample;
   const tensor::View *elements = is_given ? &*given_->sample : RealElements();
   if (elements == nullptr) return {};
-  return NumbersOf(tensor::SpreadElements(*elements, most).AsView());
+  const int64_t count = tensor::SpreadCount(*elements, most);
+  const size_t bytes = static_cast<size_t>(count) * tensor::DTypeSize(elements->dtype);
+  // For a small sample, memory of the heap would take longer than all else.
+  alignas(std::max_align_t) std::array<std::byte, 4096> near;
+  AlignedBuffer far(bytes <= near.size() ? 0 : bytes);
+  std::byte *to = bytes <= near.size() ? near.data() : far.Data();
+  tensor::CopySpread(*elements, most, to);
+  return NumbersOf({to, {&count, 1}, {}, elements->dtype});
 }
 
 bool IsOfLayer(const Sample &sample) {

@@ -26,6 +26,8 @@ class Sample {
   Sample(StepPlace place, std::string_view worker, std::string_view tensor)
       : place_(place), worker_(worker), tensor_(tensor) {}
 
+  // Sets the number by which the rule set knows this tensor of this worker (see Number()).
+  void SetNumber(uint32_t number) { number_ = number; }
   // Sets the elements, which must outlive the sample.
   void SetElements(const tensor::View &elements) { elements_ = elements; }
   // Sets statistics instead of the elements.  They must outlive the sample.
@@ -50,6 +52,8 @@ class Sample {
   const StepPlace &Place() const { return place_; }
   std::string_view Worker() const { return worker_; }
   std::string_view Tensor() const { return tensor_; }
+  // Returns a number above 0 that no other tensor or worker has in this rule set, or 0.
+  uint32_t Number() const { return number_; }
   // Returns which part of the tensor the worker holds, or NULL for the whole.
   const config::Placement *Placement() const { return placement_; }
 
@@ -91,6 +95,7 @@ class Sample {
   StepPlace place_;
   std::string_view worker_;
   std::string_view tensor_;
+  uint32_t number_ = 0;
   const config::Placement *placement_ = nullptr;
   std::optional<tensor::View> elements_;
   const tensor::GivenStatistics *given_ = nullptr;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "rules/support/sample.h"
 
@@ -16,15 +17,23 @@ class TensorStates {
  public:
   // Returns the state of the sample's tensor, and creates it on first use.  Valid until the next
   // call.
-  State &Of(const Sample &sample) { return Of(sample.Worker(), sample.Tensor()); }
-  State &Of(std::string_view worker, std::string_view tensor) {
-    Tensors &tensors = Find(workers_, worker);
-    if (const auto known = tensors.find(tensor); known != tensors.end()) return known->second;
-    // Limits the memory of a job that invents a new name at every step.
-    if (tensors.size() >= kMostTensors) tensors.clear();
-    return tensors.emplace(std::string(tensor), State()).first->second;
+  State &Of(const Sample &sample) { return Of(sample.Worker(), sample.Tensor(), sample.Number()); }
+  // `number` is that of a sample whose tensor and worker determine these names, or 0.  It is used
+  // in place of the names: in a training that fills the caches, looking up a name costs more than
+  // judging a tensor.
+  State &Of(std::string_view worker, std::string_view tensor, uint32_t number = 0) {
+    if (number < numbered_.size() && numbered_[number] != nullptr) return *numbered_[number];
+    State &state = Find(worker, tensor);
+    if (number != 0) {
+      if (number >= numbered_.size()) numbered_.resize(size_t{number} + 1);
+      numbered_[number] = &state;
+    }
+    return state;
   }
-  void Clear() { workers_.clear(); }
+  void Clear() {
+    numbered_.clear();
+    workers_.clear();
+  }
 
  private:
   static constexpr size_t kMostTensors = 100'000;
@@ -33,16 +42,27 @@ class TensorStates {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
+  // Its elements stay where they are.
   template <class Value>
   using Named = std::unordered_map<std::string, Value, Hash, std::equal_to<>>;
-  using Tensors = Named<State>;
 
-  static Tensors &Find(Named<Tensors> &workers, std::string_view worker) {
-    if (const auto known = workers.find(worker); known != workers.end()) return known->second;
-    return workers[std::string(worker)];
+  State &Find(std::string_view worker, std::string_view tensor) {
+    auto known_worker = workers_.find(worker);
+    if (known_worker == workers_.end()) {
+      known_worker = workers_.emplace(std::string(worker), Named<State>()).first;
+    }
+    Named<State> &tensors = known_worker->second;
+    if (const auto known = tensors.find(tensor); known != tensors.end()) return known->second;
+    // Limits the memory of a job that invents a new name at every step.
+    if (tensors.size() >= kMostTensors) {
+      numbered_.clear();
+      tensors.clear();
+    }
+    return tensors.emplace(std::string(tensor), State()).first->second;
   }
 
-  Named<Tensors> workers_;
+  Named<Named<State>> workers_;
+  std::vector<State *> numbered_;  // NULL: not yet found by that number
 };
 
 }  // namespace smdebug::rules

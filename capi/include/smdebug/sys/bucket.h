@@ -60,4 +60,17 @@ SMD_API void smd_bucket_free(smd_bucket *bucket) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 
+/* Example: prints the keys below a prefix.
+ *
+ *   smd_error *print_keys(const char *bucket_name, const char *prefix) {
+ *     smd_bucket *bucket;
+ *     smd_strings *keys = NULL;
+ *     smd_error *error = smd_bucket_open(bucket_name, NULL, &bucket);
+ *     if (!error) error = smd_bucket_list(bucket, prefix, NULL, NULL, &keys);
+ *     for (size_t i = 0; i < smd_strings_count(keys); i++) puts(smd_strings_get(keys, i));
+ *     smd_strings_free(keys);
+ *     smd_bucket_free(bucket);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_SYS_BUCKET_H */

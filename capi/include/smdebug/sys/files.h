@@ -119,4 +119,19 @@ SMD_FALLIBLE smd_collections_to_json(const smd_collection *const *collections, s
 
 SMD_END_DECLS
 
+/* Example: prints what is in an event file.
+ *
+ *   smd_error *print_events(const char *path) {
+ *     smd_event_file *file;
+ *     int32_t found = 0;
+ *     smd_error *error = smd_event_file_open(path, &file);
+ *     if (!error) error = smd_event_file_next(file, &found);
+ *     while (!error && found) {
+ *       printf("%" PRId64 " %s\n", smd_event_file_step(file), smd_event_file_tensor(file));
+ *       error = smd_event_file_next(file, &found);
+ *     }
+ *     smd_event_file_free(file);
+ *     return error;
+ *   } */
+
 #endif /* SMDEBUG_SYS_FILES_H */
