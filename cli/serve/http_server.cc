@@ -233,8 +233,8 @@ class HttpServer::Daemon {
     const std::lock_guard lock(pending->mutex);
     MHD_suspend_connection(connection);
     const bool is_added = queue_->Add([this, connection, pending, work = std::move(work)] {
-      Response response = ends_ ? TextResponse(503, "The server stops.")
-                                : Try(work, pending->accepts_gzip);
+      Response response =
+          ends_ ? TextResponse(503, "The server stops.") : Try(work, pending->accepts_gzip);
       const std::lock_guard held(pending->mutex);
       pending->response = std::move(response);
       MHD_resume_connection(connection);

@@ -26,8 +26,7 @@ size_t FirstOf(const Files &files, int64_t step) {
       static_cast<double>(files.back().step) - static_cast<double>(files.front().step);
   const double part = static_cast<double>(step) - static_cast<double>(files.front().step);
   const size_t last = files.size() - 1;
-  const auto guess =
-      std::min(last, static_cast<size_t>(part / all * static_cast<double>(last)));
+  const auto guess = std::min(last, static_cast<size_t>(part / all * static_cast<double>(last)));
   constexpr size_t kAround = 16;
   const size_t low = guess > kAround ? guess - kAround : 0;
   const size_t high = std::min(guess + kAround, last);
@@ -52,7 +51,8 @@ void IndexedFiles::Split(std::span<const Row> rows, uint64_t start) {
 uint32_t IndexedFiles::FindLayout(const File &file) {
   uint64_t hash = Mix(static_cast<uint64_t>(file.mode), file.worker);
   for (const SharedRow &row : shared_) {
-    hash = Mix(hash, row.tensor | uint64_t{row.kind.Number()} << 32 | uint64_t{row.has_crc32c} << 40);
+    hash =
+        Mix(hash, row.tensor | uint64_t{row.kind.Number()} << 32 | uint64_t{row.has_crc32c} << 40);
   }
   size_t compared = 0;
   for (auto [at, end] = by_hash_.equal_range(hash); at != end && compared < kMostCompared;
@@ -76,9 +76,8 @@ uint32_t IndexedFiles::MakeLayout(const File &file) {
   std::iota(order.begin(), order.end(), 0);
   const auto key = [&](uint32_t row) { return std::pair(rows[row].tensor, rows[row].kind); };
   // The last of equal rows comes first, and stays.
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return key(a) == key(b) ? a > b : key(a) < key(b);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return key(a) == key(b) ? a > b : key(a) < key(b); });
   order.erase(std::unique(order.begin(), order.end(),
                           [&](uint32_t a, uint32_t b) { return key(a) == key(b); }),
               order.end());
@@ -223,7 +222,8 @@ std::vector<SavedStep> IndexedFiles::Steps(uint32_t tensor, Mode mode) const {
   for (const Place &place : places_[tensor]) {
     const Layout &layout = layouts_[place.layout];
     if (layout.mode != mode) continue;
-    for (const uint32_t id : layout.files) steps.push_back({files_[id].step, files_[id].global_step});
+    for (const uint32_t id : layout.files)
+      steps.push_back({files_[id].step, files_[id].global_step});
   }
   const auto is_before = [](const SavedStep &a, const SavedStep &b) { return a.step < b.step; };
   if (!std::is_sorted(steps.begin(), steps.end(), is_before)) {
