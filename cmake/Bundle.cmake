@@ -21,6 +21,8 @@ link_in(CURL ${made}/lib/libcurl.a ${SSL_ARCHIVE} ${CRYPTO_ARCHIVE} ${CMAKE_DL_L
 link_in(HIGHWAY ${made}/lib/libhwy.a)
 link_in(PCRE2 ${PCRE2_ARCHIVE})
 if(SMDEBUG_CLI)
+  find_library(ZLIB_ARCHIVE libz.a REQUIRED)
+  link_in(ZLIB ${ZLIB_ARCHIVE})
   link_in(MICROHTTPD ${made}/lib/libmicrohttpd.a)
   set_target_properties(PkgConfig::MICROHTTPD PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${made}/include)
 endif()

@@ -44,6 +44,7 @@ OWNERS = {
     r"protobuf-c|.*\.pb-c\.h": r"tests/.*",
     r"CLI/": r"cli/arguments\.cc",
     r"microhttpd\.h": r"cli/serve/http_server\.cc",
+    r"zlib\.h": r"cli/serve/gzip\.cc",
     r"sys/inotify\.h|linux/openat2\.h": r"cpp_impl/storage/local_\w+\.cc",
 }
 

@@ -35,6 +35,7 @@ PARTS = [
     Part("curl", "curl", "https://curl.se", DYNAMIC, pkg_config="libcurl"),
     Part("libmicrohttpd", "LGPL-2.1-or-later", "https://www.gnu.org/software/libmicrohttpd", DYNAMIC,
          pkg_config="libmicrohttpd"),
+    Part("zlib", "Zlib", "https://zlib.net", DYNAMIC, pkg_config="zlib"),
     Part("openssl", "Apache-2.0", "https://www.openssl.org", DYNAMIC, pkg_config="libcrypto"),
 ]
 

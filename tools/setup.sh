@@ -5,7 +5,7 @@ set -eu
 
 build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
   libcjson-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libhwy-dev rapidjson-dev libcli11-dev
-  libmicrohttpd-dev libgtest-dev libgmock-dev python3 python3-dev python3-venv openssl"
+  libmicrohttpd-dev zlib1g-dev libgtest-dev libgmock-dev python3 python3-dev python3-venv openssl"
 lint="clang clang-format clang-tidy abigail-tools"
 fuzz="clang libclang-rt-14-dev"
 bench="libbenchmark-dev"

@@ -11,7 +11,7 @@ folder=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 stamp="$folder/made_from"
 packages="libcurl4-openssl-dev libssl-dev libcjson-dev libhwy-dev libpcre2-dev rapidjson-dev libcli11-dev
-  libmicrohttpd-dev"
+  libmicrohttpd-dev zlib1g-dev"
 wanted=$({
   cat "$here/static_libraries.sh"
   dpkg-query -W $packages

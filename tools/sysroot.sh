@@ -6,7 +6,7 @@ architecture=$1
 folder=$2
 
 packages="libc6-dev libstdc++6 libprotobuf-c-dev libcjson-dev libcurl4-openssl-dev libssl-dev
-  libpcre2-dev libhwy-dev rapidjson-dev libcli11-dev libmicrohttpd-dev libgtest-dev libgmock-dev"
+  libpcre2-dev libhwy-dev rapidjson-dev libcli11-dev libmicrohttpd-dev zlib1g-dev libgtest-dev libgmock-dev"
 # The cross compiler brings its own libstdc++, which must not be newer than the sysroot's.
 suite=$(. /etc/os-release && echo "${ID}/${VERSION_CODENAME:-}")
 case "$suite" in

@@ -7,18 +7,42 @@
 #include "finding_json.h"
 #include "report/profile_report.h"
 #include "serve/api.h"
+#include "serve/series.h"
 #include "text.h"
 
 namespace smdebug::cli::serve {
 namespace {
 
 constexpr size_t kMostCurves = 400;
-constexpr int64_t kMostPixels = 4000;
 constexpr size_t kMostElements = 24;  // a longer hyper-parameter is cut
 constexpr size_t kMostRegexes = 100;
+constexpr size_t kCurvesWithLines = 12;
+constexpr int64_t kMostWorkers = 8;
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
-void CurvesToJson(const Inventory &tensors, JsonWriter *json) {
+// The lines that a page draws first, so that it need not ask for each.
+struct FirstLines {
+  std::vector<std::string> workers;
+  int64_t pixels = 0;  // 0: none
+};
+
+void LinesToJson(OpenRun &run, const std::string &tensor, const FirstLines &lines,
+                 JsonWriter *json) {
+  json->Key("series").BeginArray();
+  for (const std::string &worker : lines.workers) {
+    JsonWriter one;
+    try {
+      SeriesToJson(run, {{tensor, worker, "mean"}, 0, run.Steps()->Last() + 1, lines.pixels}, &one);
+    } catch (const Error &) {
+      continue;  // the page's own request says why
+    }
+    json->Raw(one.Take());
+  }
+  json->EndArray();
+}
+
+void CurvesToJson(OpenRun &run, const Inventory &tensors, const FirstLines &lines,
+                  JsonWriter *json) {
   size_t count = 0;
   json->BeginArray();
   for (const bool losses : {true, false}) {
@@ -26,7 +50,9 @@ void CurvesToJson(const Inventory &tensors, JsonWriter *json) {
       if (tensor.kind != TensorKind::kCurve || IsLoss(tensor) != losses) continue;
       if (++count > kMostCurves) continue;
       json->BeginObject().Key("tensor").Text(tensor.name).Key("is_loss").Bool(losses);
-      json->Key("collections").Texts(tensor.collections).EndObject();
+      json->Key("collections").Texts(tensor.collections);
+      if (lines.pixels > 0 && count <= kCurvesWithLines) LinesToJson(run, tensor.name, lines, json);
+      json->EndObject();
     }
   }
   json->EndArray();
@@ -57,28 +83,6 @@ void ResultsToJson(const Judge::State &state, JsonWriter *json) {
     json->BeginObject().Key("rule").Text(result.rule).Key("status").Text(Name(result.status));
     json->Key("findings").Whole(result.finding_count);
     json->Key("message").Text(result.message).EndObject();
-  }
-  json->EndArray();
-}
-
-// Splits points by the modes of their steps.
-std::map<Mode, Points> ByMode(const Points &points) {
-  std::map<Mode, Points> lines;
-  for (size_t i = 0; i < points.steps.size(); ++i) {
-    Points &line = lines[points.modes[i]];
-    line.steps.push_back(points.steps[i]);
-    line.values.push_back(points.values[i]);
-  }
-  return lines;
-}
-
-// Writes the values of a smooth line at some of its steps.
-void SmoothToJson(const Points &smooth, const std::vector<int64_t> &steps, JsonWriter *json) {
-  json->BeginArray();
-  size_t i = 0;
-  for (const int64_t step : steps) {
-    while (smooth.steps[i] != step) ++i;
-    NumberToJson(smooth.values[i], json);
   }
   json->EndArray();
 }
@@ -170,42 +174,19 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   json.EndObject().Key("workers").Texts(run->GetTrial().Workers());
   json.Key("tensors").Whole(static_cast<int64_t>(tensors->size()));
   json.Key("profile").Bool(!report::FindProfile(known->row.path).empty());
-  CurvesToJson(*tensors, &json.Key("curves"));
+  FirstLines lines{{""}, request.Whole("pixels", 0, 0, kMostPixels)};
+  const auto workers = static_cast<size_t>(request.Whole("workers", 1, 1, kMostWorkers));
+  if (workers > 1 && run->GetTrial().Workers().size() > 1) {
+    lines.workers = run->GetTrial().Workers();
+    lines.workers.resize(std::min(workers, lines.workers.size()));
+  }
+  CurvesToJson(*run, *tensors, lines, &json.Key("curves"));
   GroupsToJson(*tensors, &json.Key("groups"));
   ResultsToJson(state, &json);
   const auto sent = static_cast<int64_t>(state.first.size());
   json.Key("cursor").Text(run->Id() + ":" + std::to_string(steps->Last()) + ":" +
                           std::to_string(sent));
   return JsonResponse(json.EndObject().Take());
-}
-
-Response AnswerSeries(const ApiContext &context, const Request &request) {
-  const std::shared_ptr<OpenRun> run = RunOf(context, request);
-  const CurveKey key{request.Text("tensor"), request.Text("worker"),
-                     request.query.count("measure") > 0 ? request.Text("measure") : "mean"};
-  const int64_t first = request.Whole("first", 0, 0, kAll - 1);
-  const int64_t last = run->Steps()->Last();
-  const int64_t end = request.Whole("end", last + 1, 0, kAll);
-  const int64_t pixels = request.Whole("pixels", 800, 1, kMostPixels);
-  const double weight = request.Number("smooth", 0, 0, 0.9999);
-  JsonWriter json;
-  json.BeginObject().Key("tensor").Text(key.tensor).Key("worker").Text(key.worker);
-  json.Key("last").Whole(last).Key("lines").BeginArray();
-  // A smooth line depends on the points before it.
-  const Points all = run->Read(key, weight > 0 ? 0 : first, end);
-  for (auto &[mode, points] : ByMode(all)) {
-    json.BeginObject().Key("mode").Text(ModeName(mode));
-    const Curve whole{points.steps, points.values, 0};
-    json.Key("count").Whole(static_cast<int64_t>(points.steps.size()));
-    const Points thin = Thin(Cut(whole, first, end), first, end, pixels);
-    ToJson(thin, &json.Key("points"));
-    if (weight > 0) {
-      Smooth(weight, &points);
-      SmoothToJson(points, thin.steps, &json.Key("smooth"));
-    }
-    json.EndObject();
-  }
-  return JsonResponse(json.EndArray().EndObject().Take());
 }
 
 Response AnswerTimes(const ApiContext &context, const Request &request) {

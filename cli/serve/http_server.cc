@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "serve/gzip.h"
 #include "serve/work_queue.h"
 #include "smdebug.hpp"
 
@@ -27,7 +28,7 @@ struct Pending {
   std::optional<Response> response;  // of work
   std::shared_ptr<EventStream> stream;
   bool has_begun = false;
-  bool has_body = false;
+  bool accepts_gzip = false;
 };
 
 std::string HeaderOf(MHD_Connection *connection, const char *name) {
@@ -55,6 +56,7 @@ Request ReadRequest(MHD_Connection *connection, const char *url, const char *met
   request.authorization = HeaderOf(connection, "Authorization");
   request.last_event_id = HeaderOf(connection, "Last-Event-ID");
   request.fetch_site = HeaderOf(connection, "Sec-Fetch-Site");
+  request.accepts_gzip = AcceptsGzip(HeaderOf(connection, "Accept-Encoding"));
   static_cast<void>(
       MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, TakeParameter, &request));
   return request;
@@ -132,9 +134,11 @@ MHD_Result SendStream(MHD_Connection *connection, const std::shared_ptr<EventStr
   return Queue(connection, MHD_HTTP_OK, made);
 }
 
-Response Try(const std::function<Response()> &work) {
+Response Try(const std::function<Response()> &work, bool accepts_gzip) {
   try {
-    return work();
+    Response response = work();
+    if (accepts_gzip) Compress(&response);
+    return response;
   } catch (const BadRequest &error) {
     return TextResponse(error.Status(), error.what());
   } catch (const Error &error) {
@@ -212,7 +216,9 @@ class HttpServer::Daemon {
       return pending->response ? Send(connection, *pending->response) : MHD_YES;
     }
     pending->has_begun = true;
-    Reply reply = answer_(ReadRequest(connection, url, method));
+    const Request request = ReadRequest(connection, url, method);
+    pending->accepts_gzip = request.accepts_gzip;
+    Reply reply = answer_(request);
     if (reply.stream) {
       pending->stream = reply.stream;
       return SendStream(connection, reply.stream);
@@ -227,7 +233,8 @@ class HttpServer::Daemon {
     const std::lock_guard lock(pending->mutex);
     MHD_suspend_connection(connection);
     const bool is_added = queue_->Add([this, connection, pending, work = std::move(work)] {
-      Response response = ends_ ? TextResponse(503, "The server stops.") : Try(work);
+      Response response =
+          ends_ ? TextResponse(503, "The server stops.") : Try(work, pending->accepts_gzip);
       const std::lock_guard held(pending->mutex);
       pending->response = std::move(response);
       MHD_resume_connection(connection);

@@ -84,6 +84,7 @@ class Hub {
   std::map<std::string, Clock::time_point> failed_;          // runs that could not be read
   std::map<std::string, Event> events_;                      // of this tick, by who gets them
   Clock::time_point wanted_at_{};
+  Clock::duration between_events_{};
   std::thread thread_;
 };
 

@@ -10,7 +10,7 @@ namespace smdebug::cli::serve {
 namespace {
 
 constexpr size_t kMostCurveBytes = 8 << 20;  // the cached curves of one run
-constexpr size_t kEntryBytes = 64;           // an index entry in the memory of a trial
+constexpr size_t kEntryBytes = 16;           // an index entry in the memory of a trial, about
 constexpr std::chrono::seconds kBetweenInventories{2};
 
 // The kind of a tensor whose collections do not tell it.
@@ -68,8 +68,13 @@ std::shared_ptr<const StepTable> ReadSteps(const Trial &trial, const StepTable &
 
 void AddModes(const StepTable &table, Points *points) {
   auto place = table.steps.begin();
+  points->modes.reserve(points->steps.size());
   for (const int64_t step : points->steps) {
-    place = std::lower_bound(place, table.steps.end(), step);
+    // Most tensors with a curve have a point at each step.
+    if (place != table.steps.end() && *place < step) ++place;
+    if (place != table.steps.end() && *place != step) {
+      place = std::lower_bound(place, table.steps.end(), step);
+    }
     const bool is_known = place != table.steps.end() && *place == step;
     points->modes.push_back(is_known ? table.modes[static_cast<size_t>(place - table.steps.begin())]
                                      : Mode::kGlobal);

@@ -10,6 +10,7 @@ struct PageFile {
   std::string_view path;  // "/" or "/name"
   std::string_view type;
   std::string_view bytes;
+  bool is_kept;  // the name changes with the contents, so that browsers may keep the file
 };
 
 std::span<const PageFile> PageFiles();

@@ -49,6 +49,24 @@ Response TextResponse(int status, const std::string &sentence) {
   return {status, "text/plain; charset=utf-8", sentence + "\n"};
 }
 
+bool AcceptsGzip(std::string_view header) {
+  while (!header.empty()) {
+    const size_t comma = header.find(',');
+    std::string_view part = header.substr(0, comma);
+    header = comma == std::string_view::npos ? "" : header.substr(comma + 1);
+    const size_t begin = part.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) continue;
+    part = part.substr(begin);
+    const std::string_view name = part.substr(0, part.find_first_of("; \t"));
+    if (name != "gzip" && name != "*") continue;
+    // "q=0", "q=0.0": not acceptable.
+    const size_t weight = part.find("q=");
+    return weight == std::string_view::npos ||
+           part.find_first_of("123456789", weight) != std::string_view::npos;
+  }
+  return false;
+}
+
 bool ParseWhole(std::string_view text, int64_t *out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
   return error == std::errc() && end == text.data() + text.size();

@@ -21,6 +21,7 @@ struct Request {
   std::string authorization;
   std::string last_event_id;
   std::string fetch_site;  // which page caused the request; see Access
+  bool accepts_gzip = false;
 
   // Returns the first value of a parameter; "" if there is none.
   std::string Text(const std::string &name) const;
@@ -54,6 +55,9 @@ class BadRequest : public std::runtime_error {
  private:
   int status_;
 };
+
+// Returns true if the value of the header Accept-Encoding allows gzip.
+bool AcceptsGzip(std::string_view header);
 
 // Parses a decimal number with an optional minus sign.  Returns false if the text is anything else.
 bool ParseWhole(std::string_view text, int64_t *out);

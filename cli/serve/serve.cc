@@ -1,17 +1,19 @@
 #include "serve/serve.h"
 
-#include <array>
+#include <malloc.h>
+
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
 #include "output.h"
-#include "report/page.h"
 #include "serve/access.h"
 #include "serve/alerts.h"
 #include "serve/api.h"
+#include "serve/gzip.h"
 #include "serve/http_server.h"
 #include "serve/hub.h"
 #include "serve/listen.h"
@@ -40,13 +42,6 @@ std::string ReadFile(const std::string &path) {
   return text.str();
 }
 
-// The charts and the style of reports, which this page shares.
-const std::array<PageFile, 3> kChartFiles = {{
-    {"/charts.js", "text/javascript; charset=utf-8", report::kChartScript},
-    {"/charts.css", "text/css; charset=utf-8", report::kChartStyle},
-    {"/style.css", "text/css; charset=utf-8", report::kStyle},
-}};
-
 // Decides what answers a request.
 class Router {
  public:
@@ -57,10 +52,7 @@ class Router {
     if (std::optional<Response> refusal = access_.Refuse(request))
       return {std::move(refusal), {}, {}};
     for (const PageFile &file : PageFiles()) {
-      if (file.path == request.path) return {FileResponse(file), {}, {}};
-    }
-    for (const PageFile &file : kChartFiles) {
-      if (file.path == request.path) return {FileResponse(file), {}, {}};
+      if (file.path == request.path) return {FileResponse(file, request), {}, {}};
     }
     if (request.path == "/events") return Events(request);
     if (const ApiFunction function = FindApi(request.path)) {
@@ -70,11 +62,17 @@ class Router {
   }
 
  private:
-  static Response FileResponse(const PageFile &file) {
-    return {200,
-            std::string(file.type),
-            std::string(file.bytes),
-            {{"Cache-Control", "private, no-cache"}}};
+  // The files are compressed once.  One thread asks.
+  Response FileResponse(const PageFile &file, const Request &request) const {
+    Response response{200, std::string(file.type), std::string(file.bytes)};
+    response.headers.emplace_back("Cache-Control", file.is_kept ? kKept : "private, no-cache");
+    if (!file.is_kept || !request.accepts_gzip) return response;
+    std::string &compressed = compressed_[file.path];
+    if (compressed.empty()) compressed = Gzip(file.bytes, kSmallest);
+    response.body = compressed;
+    response.headers.emplace_back("Content-Encoding", "gzip");
+    response.headers.emplace_back("Vary", "Accept-Encoding");
+    return response;
   }
 
   Reply Events(const Request &request) const {
@@ -86,9 +84,13 @@ class Router {
     }
   }
 
+  static constexpr int kSmallest = 9;
+  static constexpr const char *kKept = "private, max-age=31536000, immutable";
+
   const Access &access_;
   Hub &hub_;
   const ApiContext context_;
+  mutable std::map<std::string_view, std::string> compressed_;  // files, by path
 };
 
 // Blocks the signals in this thread and those that it starts, and waits for one of them.
@@ -175,6 +177,7 @@ class Serve final : public Command {
   }
 
   ExitCode Run() override {
+    LimitHeaps();
     CheckOptions();
     const RunChoice choice{paths_, TheSettings(), TheRules()};
     static_cast<void>(Judge(choice.rules));  // fails now if a rule or a parameter is wrong
@@ -208,6 +211,15 @@ class Serve final : public Command {
   }
 
  private:
+  // Threads that read at once would each keep the memory that they have freed.
+  static void LimitHeaps() {
+    constexpr int kHeaps = 2;
+    constexpr int kLargeBlock = 128 * 1024;  // freed at once
+    static_cast<void>(mallopt(M_ARENA_MAX, kHeaps));
+    static_cast<void>(mallopt(M_MMAP_THRESHOLD, kLargeBlock));
+    static_cast<void>(mallopt(M_TRIM_THRESHOLD, kLargeBlock));
+  }
+
   bool IsTls() const { return !certificate_.empty(); }
 
   void CheckOptions() {

@@ -13,6 +13,9 @@ namespace {
 
 constexpr size_t kMostOpen = 64;
 
+// How many reads of many files are remembered.
+constexpr size_t kMostBegun = 256;
+
 // A small file is kept in memory at this use of it.
 constexpr int kUsesOfSmallFile = 3;
 
@@ -215,7 +218,12 @@ std::optional<ReadTensor> EventFiles::ReadFrom(const AlignedBuffer *whole, const
 }
 
 bool EventFiles::BeginMany(const std::string &file, size_t count) {
-  if (!has_read_many_.exchange(true)) return false;
+  {
+    const MutexLock lock(mutex_);
+    // A reader of a long curve takes one part after the other, and reads no file twice.
+    if (begun_.size() >= kMostBegun) begun_.clear();
+    if (begun_.insert(file).second) return false;
+  }
   const auto opened = store_->Open(file);
   if (!opened.IsOk()) return false;
   const Result<uint64_t> size = (*opened)->Size();

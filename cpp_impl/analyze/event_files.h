@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,9 +53,9 @@ class EventFiles {
   // for empty places.
   std::vector<std::optional<ReadTensor>> ReadAtOnce(std::span<const RecordPlace> places);
 
-  // Prepares to read one record from each of `count` files such as this one.  Returns true if
-  // ReadOnce() should keep them: they were read before, and fit into memory.
-  bool BeginMany(const std::string &file, size_t count);
+  // Prepares to read one record from each of `count` files, of which this is the first.  Returns
+  // true if ReadOnce() should keep them: they were read before, and fit into memory.
+  bool BeginMany(const std::string &file, size_t count) SMD_EXCLUDES(mutex_);
 
   // Returns how many records are worth reading concurrently with ReadAtOnce().
   int ReadsAtOnce() const { return store_->ReadsAtOnce(); }
@@ -97,8 +98,8 @@ class EventFiles {
   const std::shared_ptr<storage::Store> store_;
   SharedReads shared_;
   SmallFiles small_files_;
-  std::atomic<bool> has_read_many_{false};
   Mutex mutex_;
+  std::set<std::string> begun_ SMD_GUARDED_BY(mutex_);  // the first files of reads of many
   std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the most recently used in front
   std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);      // the oldest in front
   std::map<std::pair<std::string, uint64_t>, std::list<Kept>::iterator> kept_at_

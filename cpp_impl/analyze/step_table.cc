@@ -13,11 +13,22 @@ auto LowerBound(Steps &steps, int64_t step) {
                           [](const auto &entry, int64_t wanted) { return entry.step < wanted; });
 }
 
-bool Holds(const std::vector<uint32_t> &workers, uint32_t worker) {
-  return std::binary_search(workers.begin(), workers.end(), worker);
+}  // namespace
+
+bool StepTable::Workers::Has(uint32_t worker) const {
+  if (has_first_ && first_ == worker) return true;
+  return others_ && std::binary_search(others_->begin(), others_->end(), worker);
 }
 
-}  // namespace
+void StepTable::Workers::Insert(uint32_t worker) {
+  if (!has_first_) {
+    first_ = worker;
+    has_first_ = true;
+    return;
+  }
+  if (!others_) others_ = std::make_unique<std::vector<uint32_t>>();
+  others_->insert(std::lower_bound(others_->begin(), others_->end(), worker), worker);
+}
 
 bool StepTable::Add(int64_t global_step, uint32_t worker, ModeStep as) {
   auto entry = LowerBound(steps_, global_step);
@@ -25,11 +36,11 @@ bool StepTable::Add(int64_t global_step, uint32_t worker, ModeStep as) {
     entry = steps_.insert(entry, {global_step, as, {}});
   }
   auto &workers = entry->workers;
-  if (Holds(workers, worker)) return false;
+  if (workers.Has(worker)) return false;
   if (as.mode != Mode::kGlobal) by_mode_[ModeIndex(as.mode)].Add({as.step, global_step});
   // This is last: if memory for the rest runs out, the step is not noted.
-  workers.insert(std::lower_bound(workers.begin(), workers.end(), worker), worker);
-  if (workers.size() == num_workers_) last_complete_ = std::max(last_complete_, global_step);
+  workers.Insert(worker);
+  if (workers.Size() == num_workers_) last_complete_ = std::max(last_complete_, global_step);
   return true;
 }
 
@@ -40,12 +51,12 @@ const StepTable::GlobalStep *StepTable::Find(int64_t global_step) const {
 
 bool StepTable::Has(int64_t global_step, uint32_t worker) const {
   const GlobalStep *step = Find(global_step);
-  return step != nullptr && Holds(step->workers, worker);
+  return step != nullptr && step->workers.Has(worker);
 }
 
 bool StepTable::HasAfter(int64_t global_step, uint32_t worker) const {
   return std::any_of(LowerBound(steps_, global_step + 1), steps_.end(),
-                     [&](const auto &step) { return Holds(step.workers, worker); });
+                     [&](const auto &step) { return step.workers.Has(worker); });
 }
 
 void StepTable::ApplyWindow() {
@@ -66,7 +77,7 @@ void StepTable::End() {
 }
 
 bool StepTable::IsComplete(const GlobalStep &step) const {
-  return has_ended_ || step.step <= last_complete_ || step.workers.size() >= num_workers_;
+  return has_ended_ || step.step <= last_complete_ || step.workers.Size() >= num_workers_;
 }
 
 bool StepTable::IsComplete(int64_t global_step) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -65,10 +66,22 @@ class StepTable {
   StepState StateOf(int64_t step, Mode mode) const;
 
  private:
+  // The workers that wrote a step.  One, as in most jobs, costs no allocation: there are many steps.
+  class Workers {
+   public:
+    bool Has(uint32_t worker) const;
+    void Insert(uint32_t worker);
+    size_t Size() const { return others_ ? 1 + others_->size() : has_first_; }
+
+   private:
+    std::unique_ptr<std::vector<uint32_t>> others_;  // ascending
+    uint32_t first_ = 0;                             // the first that wrote it
+    bool has_first_ = false;
+  };
   struct GlobalStep {
     int64_t step;
     ModeStep as;
-    std::vector<uint32_t> workers;  // ascending
+    Workers workers;
   };
   struct NumberedStep {
     int64_t step;         // the step of the mode

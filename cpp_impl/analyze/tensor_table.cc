@@ -17,58 +17,22 @@ PartedRecord PartedFrom(Locations::const_iterator first, Locations::const_iterat
   return record;
 }
 
-// Returns the first entry of a step, or of a later one.  Most jobs save at equal intervals, so that
-// its index can be guessed, which costs fewer cache misses than a search.
-std::vector<Entry>::const_iterator FirstOf(const std::vector<Entry> &entries, int64_t step) {
-  const auto is_before = [](const Entry &a, int64_t b) { return a.step < b; };
-  auto begin = entries.begin();
-  auto end = entries.end();
-  if (entries.empty() || step <= begin->step) return begin;
-  if (step > entries.back().step) return end;
-  const double length = static_cast<double>(entries.back().step) - static_cast<double>(begin->step);
-  const double part = (static_cast<double>(step) - static_cast<double>(begin->step)) / length;
-  const auto last = static_cast<std::ptrdiff_t>(entries.size()) - 1;
-  const auto guess = std::min(last, static_cast<std::ptrdiff_t>(part * static_cast<double>(last)));
-  constexpr std::ptrdiff_t kAround = 16;
-  const auto low = begin + std::max<std::ptrdiff_t>(guess - kAround, 0);
-  const auto high = begin + std::min(guess + kAround, last);
-  if (low->step < step) begin = low;
-  if (high->step >= step) end = high;
-  return std::lower_bound(begin, end, step, is_before);
-}
-
 }  // namespace
 
-void TensorEntries::AddShape(Mode mode, Entry entry, const format::SavedShape &shape) {
-  entry.start = shapes_.size();
-  shapes_.push_back(shape.shape);
-  original_name_ = shape.original_name;
-  Add(mode, entry);
-}
-
-void TensorEntries::AddParted(Mode mode, Entry entry, PartedRecord record) {
-  parted_.push_back(std::make_shared<const PartedRecord>(std::move(record)));
-  entry.parts = static_cast<uint32_t>(parted_.size());
-  Add(mode, entry);
-}
-
-std::span<const Entry> TensorEntries::At(Mode mode, int64_t step) const {
-  const std::vector<Entry> &entries = Of(mode);
-  size_t &last_end = end_[ModeIndex(mode)];
-  const bool is_next = last_end > 0 && last_end < entries.size() &&
-                       entries[last_end].step == step && entries[last_end - 1].step < step;
-  const auto begin =
-      is_next ? entries.begin() + static_cast<std::ptrdiff_t>(last_end) : FirstOf(entries, step);
-  // Usually there are only a few.
-  constexpr std::ptrdiff_t kFew = 8;
-  auto end = begin;
-  while (end != entries.end() && end->step == step && end - begin < kFew) ++end;
-  if (end - begin == kFew) {
-    end = std::upper_bound(end, entries.end(), step,
-                           [](int64_t a, const Entry &b) { return a < b.step; });
+// Nearly always the tensor's shape is one of the last ones.
+uint64_t TensorEntries::AddShape(const format::SavedShape &shape) {
+  if (original_name_ != shape.original_name) original_name_ = shape.original_name;
+  constexpr size_t kRecent = 8;
+  for (size_t i = shapes_.size(); i > 0 && shapes_.size() - i < kRecent; --i) {
+    if (shapes_[i - 1] == shape.shape) return i - 1;
   }
-  last_end = static_cast<size_t>(end - entries.begin());
-  return {begin, end};
+  shapes_.push_back(shape.shape);
+  return shapes_.size() - 1;
+}
+
+uint32_t TensorEntries::AddParted(PartedRecord record) {
+  parted_.push_back(std::make_shared<const PartedRecord>(std::move(record)));
+  return static_cast<uint32_t>(parted_.size());
 }
 
 // A job lists its tensors in the same order at every step, and each tensor's reductions together.
@@ -82,7 +46,7 @@ TensorEntries &TensorTable::GetOrCreate(std::string_view name) {
   auto found = tensors_.find(name);
   if (found == tensors_.end()) {
     sorted_.clear();
-    auto tensor = std::make_unique<Tensor>(name);
+    auto tensor = std::make_unique<Tensor>(name, static_cast<uint32_t>(tensors_.size()), files_);
     const std::string_view key = tensor->entries.Name();
     found = tensors_.emplace(key, std::move(tensor)).first;
   }
@@ -91,36 +55,44 @@ TensorEntries &TensorTable::GetOrCreate(std::string_view name) {
   return last_->entries;
 }
 
-void TensorTable::Add(int64_t global_step, uint16_t worker, const format::IndexFile &index) {
+void TensorTable::AddRecords(const format::IndexFile &index) {
   for (auto at = index.tensors.begin(); at != index.tensors.end(); ++at) {
     const format::TensorLocation &location = *at;
-    Entry entry{index.mode_step,
-                global_step,
-                location.start,
-                static_cast<uint32_t>(location.length),
-                location.crc32c.value_or(0),
-                worker,
-                EntryKind::Raw(),
-                location.crc32c.has_value()};
+    IndexedFiles::Row row{0,
+                          EntryKind::Raw(),
+                          location.crc32c.has_value(),
+                          location.crc32c.value_or(0),
+                          static_cast<uint32_t>(location.length),
+                          location.start,
+                          0};
     if (location.part) {
       if (location.part->number > 0) continue;
-      GetOrCreate(location.part->tensor)
-          .AddParted(index.mode, entry, PartedFrom(at, index.tensors.end()));
+      TensorEntries &tensor = GetOrCreate(location.part->tensor);
+      row.tensor = tensor.Number();
+      row.parts = tensor.AddParted(PartedFrom(at, index.tensors.end()));
+      rows_.push_back(row);
       continue;
     }
     std::string_view name = location.name;
     const auto saved = tensor::ParseReductionTensorName(name);
     if (saved && !saved->tensor.empty()) {
-      entry.kind = EntryKind::Of(saved->reduction);
+      row.kind = EntryKind::Of(saved->reduction);
       name = saved->tensor;
     }
-    GetOrCreate(name).Add(index.mode, entry);
+    row.tensor = GetOrCreate(name).Number();
+    rows_.push_back(row);
   }
+}
+
+void TensorTable::Add(int64_t global_step, uint16_t worker, const format::IndexFile &index) {
+  rows_.clear();
+  AddRecords(index);
   for (const format::SavedShape &shape : index.shapes) {
-    const Entry entry{index.mode_step, global_step, 0, 0, 0, worker, EntryKind::Shape(), false};
     TensorEntries &tensor = GetOrCreate(shape.name);
-    tensor.AddShape(index.mode, entry, shape);
+    const uint64_t start = tensor.AddShape(shape);
+    rows_.push_back({tensor.Number(), EntryKind::Shape(), false, 0, 0, start, 0});
   }
+  files_.Add({index.mode, index.mode_step, global_step, worker}, rows_);
 }
 
 const TensorEntries *TensorTable::Find(std::string_view name) const {

@@ -1,114 +1,67 @@
 // Keeps the positions of each tensor's records.  No I/O.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
-#include "analyze/sorted_entries.h"
-#include "analyze/step_table.h"
+#include "analyze/entry.h"
+#include "analyze/indexed_files.h"
 #include "base/mode.h"
 #include "format/index_json.h"
-#include "tensor/reduction.h"
 
 namespace smdebug::analyze {
 
-// The kind of an entry: the tensor, its shape, or one of its reductions.
-class EntryKind {
- public:
-  static EntryKind Raw() { return EntryKind(0); }
-  static EntryKind Shape() { return EntryKind(1); }
-  static EntryKind Of(tensor::Reduction reduction) {
-    return EntryKind(static_cast<uint8_t>(2 + reduction.Index()));
-  }
-  std::optional<tensor::Reduction> AsReduction() const {
-    if (number_ < 2) return {};
-    return tensor::Reduction::FromIndex(number_ - size_t{2});
-  }
-  bool operator==(const EntryKind &other) const { return number_ == other.number_; }
-  bool operator<(const EntryKind &other) const { return number_ < other.number_; }
-
- private:
-  explicit EntryKind(uint8_t number) : number_(number) {}
-  uint8_t number_;
-};
-
-// One record, or one saved shape, of a tensor.  A trial has very many of these.
-struct Entry {
-  int64_t step;  // of the mode that the entry is stored under
-  int64_t global_step;
-  uint64_t start;  // the record's start; for a shape, its index among the tensor's shapes
-  uint32_t length;
-  uint32_t crc32c;
-  uint16_t worker;
-  EntryKind kind;
-  bool has_crc32c;
-  // If it is not 0, the tensor's elements are in several records: one more than their index among
-  // those of the tensor, and the entry describes the first one.
-  uint32_t parts = 0;
-};
-
-// The records of a tensor that was too large for one, in order.
-struct PartedRecord {
-  struct Part {
-    uint64_t start;
-    uint64_t length;
-    std::optional<uint32_t> crc32c;
-  };
-  std::vector<int64_t> shape;  // of the tensor
-  std::vector<Part> parts;
-};
-using PartedRecordPtr = std::shared_ptr<const PartedRecord>;
-
-struct EntryKey {
-  auto operator()(const Entry &entry) const {
-    return std::tuple(entry.step, entry.worker, entry.kind);
-  }
-};
-
-// The entries of one tensor.  For one thread at a time.
+// The entries of one tensor.  For one thread at a time, as all tensors of a table.
 class TensorEntries {
  public:
-  explicit TensorEntries(std::string name) : name_(std::move(name)) {}
+  // `files` must outlive this, and knows the tensor by `number`.
+  TensorEntries(std::string name, uint32_t number, const IndexedFiles &files)
+      : name_(std::move(name)), number_(number), files_(files) {}
 
   const std::string &Name() const { return name_; }
   const std::string &OriginalName() const { return original_name_; }
+  uint32_t Number() const { return number_; }
 
-  // Replaces an entry of the same step, worker and kind.
-  void Add(Mode mode, const Entry &entry) { entries_[ModeIndex(mode)].Add(entry); }
-  void AddShape(Mode mode, Entry entry, const format::SavedShape &shape);
+  // Returns the `start` of the entry for a shape.
+  uint64_t AddShape(const format::SavedShape &shape);
   const std::vector<int64_t> &ShapeOf(const Entry &entry) const { return shapes_[entry.start]; }
-  void AddParted(Mode mode, Entry entry, PartedRecord record);
+  // Returns the `parts` of the entry for the record.
+  uint32_t AddParted(PartedRecord record);
   // Returns NULL for an entry of one record.
   PartedRecordPtr PartsOf(const Entry &entry) const {
     return entry.parts == 0 ? nullptr : parted_[entry.parts - 1];
   }
 
-  // Returns every entry of a mode's step, by worker and kind.
-  std::span<const Entry> At(Mode mode, int64_t step) const;
-  // Returns every entry of a mode, by step.
-  const std::vector<Entry> &Of(Mode mode) const { return entries_[ModeIndex(mode)].All(); }
+  // Returns every entry of a mode's step, by worker and kind.  Valid until the next call for any
+  // tensor of the table.
+  std::span<const Entry> At(Mode mode, int64_t step) const {
+    return files_.At(number_, mode, step);
+  }
+  bool Has(Mode mode) const { return files_.Has(number_, mode); }
+  // Returns the steps of a mode, ascending; a step may be repeated.
+  std::vector<SavedStep> Steps(Mode mode) const { return files_.Steps(number_, mode); }
 
  private:
   const std::string name_;
+  const uint32_t number_;
+  const IndexedFiles &files_;
   std::string original_name_;
-  std::array<SortedEntries<Entry, EntryKey, Kept::kLast>, kModes.size()> entries_;
   std::vector<std::vector<int64_t>> shapes_;
   std::vector<PartedRecordPtr> parted_;
-  // For each mode, where the entries that `At` found last end: steps are mostly read in order.
-  mutable std::array<size_t, kModes.size()> end_{};
 };
 
 // For one thread at a time.
 class TensorTable {
  public:
+  TensorTable() = default;
+  TensorTable(const TensorTable &) = delete;  // its tensors refer to it
+  TensorTable &operator=(const TensorTable &) = delete;
+
   // Stores all entries of the index file of that worker and step.
   void Add(int64_t global_step, uint16_t worker, const format::IndexFile &index);
 
@@ -119,12 +72,16 @@ class TensorTable {
 
  private:
   struct Tensor {
-    explicit Tensor(std::string_view name) : entries(std::string(name)) {}
+    Tensor(std::string_view name, uint32_t number, const IndexedFiles &files)
+        : entries(std::string(name), number, files) {}
     TensorEntries entries;
     Tensor *next = nullptr;  // the tensor that followed last time
   };
   TensorEntries &GetOrCreate(std::string_view name);
+  void AddRecords(const format::IndexFile &index);
 
+  IndexedFiles files_;
+  std::vector<IndexedFiles::Row> rows_;  // of the file that is added
   std::unordered_map<std::string_view, std::unique_ptr<Tensor>> tensors_;  // by name
   Tensor *last_ = nullptr;                             // the last tensor found or created
   mutable std::vector<const TensorEntries *> sorted_;  // empty if it must be rebuilt

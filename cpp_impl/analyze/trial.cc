@@ -485,7 +485,7 @@ Result<bool> Trial::IsNamed(const NameQuery &query, const TensorEntries &tensor)
     if (!as || tensor.At(as->mode, as->step).empty()) return false;
   } else if (query.step) {
     if (tensor.At(query.mode, *query.step).empty()) return false;
-  } else if (query.mode != Mode::kGlobal && tensor.Of(query.mode).empty()) {
+  } else if (query.mode != Mode::kGlobal && !tensor.Has(query.mode)) {
     return false;
   }
   return query.collection ? query.collection->Has(tensor.Name()) : Result<bool>(true);

@@ -51,10 +51,10 @@ Result<std::vector<int64_t>> Trial::TensorSteps(const std::string &name, Mode mo
   if (tensor == nullptr) return found;
   for (const Mode filed : kModes) {
     if (mode != Mode::kGlobal && mode != filed) continue;
-    for (const Entry &entry : tensor->Of(filed)) {
+    for (const SavedStep &saved : tensor->Steps(filed)) {
       // The first global step with this number represents it, whichever worker wrote it.
-      const int64_t global = steps_.GlobalStepOf(filed, entry.step).value_or(entry.global_step);
-      const int64_t number = mode == Mode::kGlobal ? global : entry.step;
+      const int64_t global = steps_.GlobalStepOf(filed, saved.step).value_or(saved.global_step);
+      const int64_t number = mode == Mode::kGlobal ? global : saved.step;
       if (!found.empty() && found.back() == number) continue;
       if (incomplete_too || steps_.IsComplete(global)) found.push_back(number);
     }

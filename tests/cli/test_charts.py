@@ -220,7 +220,7 @@ def colours(browser, *shares):
     """Returns the colours of the first row of a heat map at these fractions of its width."""
     return browser.run("""
         const canvas = document.querySelector('.heat-plot canvas');
-        const row = canvas.getContext('2d').getImageData(0, 14, canvas.width, 1).data;
+        const row = canvas.getContext('2d').getImageData(0, Math.floor(canvas.height / 2), canvas.width, 1).data;
         return arguments[0].map((share) => [...row.slice(4 * Math.floor(share * canvas.width)).slice(0, 4)])""",
         shares,
     )  # fmt: skip
@@ -266,7 +266,7 @@ def test_a_narrow_column_with_nan_is_seen(charts):
     charts.run("arguments[0].rows[0].values[10000] = NaN; chart.update(arguments[0])", heat(steps, values))
     seen = charts.run("""
         const canvas = document.querySelector('.heat-plot canvas');
-        const row = canvas.getContext('2d').getImageData(0, 20, canvas.width, 1).data;
+        const row = canvas.getContext('2d').getImageData(0, Math.floor(canvas.height * 0.7), canvas.width, 1).data;
         return [...Array(canvas.width).keys()].filter((i) => row[4 * i] > 200 && row[4 * i + 1] < 120).length""")
     assert seen >= 1
 

@@ -1,7 +1,9 @@
 """Tests what smdebug serve answers."""
 
+import gzip
 import json
 import math
+import re
 import signal
 
 import numpy as np
@@ -112,6 +114,50 @@ def test_values_that_are_not_finite_or_no_numbers(served):
     assert cell["value"]["values"][1:4] == ["NaN", "Infinity", "-Infinity"]
     words = served.get("/api/cell", id=run, tensor="words", step=0)
     assert words["value"]["values"] == ["one", "naïve\x1b[31m"] and words["value"]["histogram"] is None
+
+
+def test_a_run_comes_with_its_first_lines(served):
+    run = served.id_of("run")
+    assert all("series" not in each for each in served.get("/api/run", id=run)["curves"])
+    curves = served.get("/api/run", id=run, pixels=300)["curves"]
+    assert curves
+    for curve in curves:
+        assert curve["series"] == [served.get("/api/series", id=run, tensor=curve["tensor"], pixels=300)]
+
+
+def test_a_run_of_workers_comes_with_a_line_of_each(tmp_path):
+    options = {"save_all": True, "save_config": EVERY_STEP, "include_workers": "all", "num_workers": 3}
+    hooks = [smd.Hook(str(tmp_path / "run"), worker=f"worker_{rank}", **options) for rank in range(3)]
+    for rank, hook in enumerate(hooks):
+        with hook, hook.step(smd.modes.TRAIN):
+            hook.save_scalar("loss", float(rank))
+    with Served(tmp_path, "run") as served:
+        [curve] = served.get("/api/run", id=served.id_of("run"), pixels=300, workers=2)["curves"]
+        assert [each["worker"] for each in curve["series"]] == ["worker_0", "worker_1"]
+        assert [each["lines"][0]["points"]["values"] for each in curve["series"]] == [[0], [1]]
+
+
+def test_responses_are_compressed_for_those_who_accept_it(served):
+    run = served.id_of("run")
+    _, _, page = served.ask("/")
+    [script] = re.findall(r'src="(/page-[0-9a-f]+\.js)"', page.decode())
+    [style] = re.findall(r'href="(/page-[0-9a-f]+\.css)"', page.decode())
+    for path, query in ((script, {}), (style, {}), ("/api/run", {"id": run, "pixels": 800}), ("/metrics", {})):
+        _, headers, plain = served.ask(path, **query)
+        assert "content-encoding" not in headers
+        for accepted in ("gzip", "br, gzip;q=0.5", "deflate, *"):
+            _, headers, packed = served.ask(path, headers={"Accept-Encoding": accepted}, **query)
+            assert headers["content-encoding"] == "gzip" and headers["vary"] == "Accept-Encoding"
+            assert len(packed) < len(plain) / 2
+            assert path == "/metrics" or gzip.decompress(packed) == plain
+        for refused in ("identity", "gzip;q=0", "br", "", "gzip;q=0.0, identity"):
+            _, headers, got = served.ask(path, headers={"Accept-Encoding": refused}, **query)
+            assert "content-encoding" not in headers
+            assert path == "/metrics" or got == plain
+    # What is short does not gain, and the browser keeps what cannot change.
+    assert "content-encoding" not in served.ask("/api/times", headers={"Accept-Encoding": "gzip"}, id="0" * 16)[1]
+    assert "immutable" in served.ask(script)[1]["cache-control"]
+    assert served.ask("/")[1]["cache-control"] == "private, no-cache"
 
 
 def test_times_and_configuration(served):

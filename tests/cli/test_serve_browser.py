@@ -10,12 +10,14 @@ from browser import Browser
 from cli_trials import EVERY_STEP, record_workers
 from report_trials import HOSTILE, record_hostile, record_training
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 from served import Served, until
 
 import smdebug as smd
 
 PHONE = 360
+AXE = Path(os.environ.get("SMDEBUG_AXE", "")) / "node_modules/axe-core/axe.min.js"
 # If set, the pictures that the tests take are written to this folder.
 PICTURES = os.environ.get("SMDEBUG_PICTURES")
 
@@ -110,6 +112,66 @@ def test_pages_are_drawn(name, width, dark, browser, served):
           .map((e) => e.outerHTML)""")
     assert nameless == []
     picture(browser, f"{name}-{width}{'-dark' if dark else ''}", 1500)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1240, False), (PHONE, True)])
+@pytest.mark.parametrize("name", ["list", "training", "workers", "compare"])
+def test_pages_are_accessible(name, width, dark, browser, served):
+    """axe finds no violations: tools/axe.sh installs it."""
+    options = {"width": width, "dark": dark}
+    if name == "list":
+        open_page(browser, served, **options)
+    elif name == "compare":
+        open_runs(browser, served, "rate=0.1", "rate=0.2", ready=".parallel svg .curve", **options)
+    else:
+        open_runs(browser, served, name, ready=".heat-plot canvas", **options)
+        plot = browser.find(".heat-plot")
+        plot.send_keys(Keys.ARROW_RIGHT, Keys.ENTER)
+        until(lambda: browser.run("return document.querySelectorAll('.cell figure').length"))
+    for details in browser.driver.find_elements("css selector", "details"):
+        browser.run("arguments[0].open = true", details)
+    browser.command("Page.setBypassCSP", enabled=True)
+    browser.run(AXE.read_text(encoding="utf-8"))
+    found = browser.driver.execute_async_script(
+        "axe.run(document, {resultTypes: ['violations']}).then((result) => arguments[0](result.violations))"
+    )
+    assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found] == []
+
+
+def test_a_phone_shows_what_matters_in_the_list(browser, served):
+    open_page(browser, served, width=PHONE)
+    right = "return Math.max(...[...document.querySelectorAll('.list tbody td:nth-child(6)')].map((e) => e.getBoundingClientRect().right))"
+    assert 0 < browser.run(right) <= PHONE
+    assert browser.run("return document.querySelector('.list tbody td').getBoundingClientRect().width") < 60
+
+
+def test_the_sign_of_a_headline_overlaps_no_text(browser, served):
+    open_runs(browser, served, "training", width=PHONE)
+    sign, text = browser.run("return [...document.querySelector('.headline').children].map((e) => [e.getBoundingClientRect().left, e.getBoundingClientRect().right])")
+    assert sign[0] + 8 < sign[1] <= text[0]
+
+
+def test_a_page_is_few_requests(browser, served):
+    """A slow tunnel costs a round trip each; the script and the style are kept."""
+    for _ in range(2):
+        open_runs(browser, served, "training", ready=".heat-plot canvas")
+        asked = [url.removeprefix(served.url.split("?")[0]) for url in browser.requests()]
+    assert sum(path.endswith((".js", ".css")) for path in asked) <= 3
+    assert len([path for path in asked if path.startswith("api/run?")]) == 1
+    assert len([path for path in asked if path.startswith("api/series")]) == 0
+    assert len([path for path in asked if path.startswith("api/")]) <= 5
+
+
+def test_a_run_is_printed(browser, served):
+    open_runs(browser, served, "training", ready=".heat-plot canvas", dark=True)
+    printed = browser.print_to_pdf()
+    if PICTURES:
+        (Path(PICTURES) / "run.pdf").write_bytes(printed)
+    assert printed.startswith(b"%PDF") and printed.count(b"/Type /Page\n") >= 1
+    browser.command("Emulation.setEmulatedMedia", media="print")
+    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not browser.find(".bar").is_displayed()
+    browser.command("Emulation.setEmulatedMedia", media="")
 
 
 def test_names_are_shown_as_they_are(browser, served):

@@ -36,7 +36,7 @@ def test_the_token_is_random_and_long(trials):
     assert len(tokens) == 3
 
 
-@pytest.mark.parametrize("path", ["/", "/main.js", "/api/runs", "/events", "/metrics", "/findings.json", "/nothing"])
+@pytest.mark.parametrize("path", ["/", "/icon.svg", "/api/runs", "/events", "/metrics", "/findings.json", "/nothing"])
 def test_nothing_without_the_token(served, path):
     for headers in ({}, {"Authorization": "Bearer " + "0" * 32}, {"Authorization": served.token}, {"Cookie": f"token={served.token}"}):
         status, got, body = served.ask(path, headers=headers, token=False)
@@ -85,7 +85,7 @@ def test_head_has_no_body(served):
 
 
 def test_headers_of_every_answer_are_safe(served):
-    for path, token in (("/", True), ("/api/runs", True), ("/main.js", True), ("/", False), ("/nothing", True)):
+    for path, token in (("/", True), ("/api/runs", True), ("/icon.svg", True), ("/", False), ("/nothing", True)):
         _, headers, _ = served.ask(path, token=token)
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'self'; ") and "unsafe" not in policy
@@ -160,10 +160,17 @@ def test_a_second_stream_of_a_client_replaces_the_first(served):
     second.close()
 
 
+def script_of(served):
+    """Returns the address of the page's script, the largest file."""
+    _, _, page = served.ask("/")
+    return re.search(r'src="(/page-[0-9a-f]+\.js)"', page.decode())[1]
+
+
 def test_clients_that_do_not_read_cost_nothing(served):
     """Thirty clients ask for much and read nothing; another one is answered at once."""
     slow = []
-    request = f"GET /main.js HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {served.token}\r\n\r\n".encode()
+    script = script_of(served)
+    request = f"GET {script} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {served.token}\r\n\r\n".encode()
     for _ in range(30):
         connection = socket.create_connection((served.host, served.port))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)

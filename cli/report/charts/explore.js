@@ -27,11 +27,11 @@ function explore(surface, label, { at, move, show, hide, select, help = '' }) {
   function go(next) {
     if (next === null) return leave();
     place = next;
+    const width = surface.clientWidth;  // before anything changes
     const told = show(place);
     tip.replaceChildren(make('b', {}, told.title), ...told.lines.map((line) =>
       make('div', {}, line.sample ? line.sample.cloneNode(true) : null, line.label ? `${line.label}: ${line.value}` : line.value)));
     tip.hidden = false;
-    const width = surface.clientWidth;
     const isRight = told.x > width / 2;
     tip.style.left = isRight ? '' : `${told.x + 12}px`;
     tip.style.right = isRight ? `${width - told.x + 12}px` : '';

@@ -1,9 +1,8 @@
 // The numbers of many rows over the steps, as colours.
 
-const CELL_HEIGHT = 28;  // pixels of the picture; the page scales it down
-const PICTURE_WIDTH = 1800;
-const LEAST_CELL = 2;  // pixels of the picture
-const LEAST_STRIPED = 6;
+const PRINTED = { width: 1800, height: 28 };  // pixels of the picture on paper, and of a row
+const LEAST_CELL = 1;  // pixels of the screen
+const LEAST_STRIPED = 3;
 
 function ramp() {
   const canvas = make('canvas', { class: 'ramp', width: 140, height: 1, 'aria-hidden': 'true' });
@@ -19,26 +18,32 @@ const ZERO_COLOUR = '#000000';
 const ZERO_INK = '#9aa3b0';
 const ODD_COLOUR = '#d55e00';
 
-function paintCell(context, value, left, top, width, height, scale) {
-  if (value === null) return;
-  if (!Number.isFinite(value)) {
-    context.fillStyle = ODD_COLOUR;
-    context.fillRect(left, top, width, height);
-    if (width < LEAST_STRIPED) return;
-    context.strokeStyle = '#ffffff';
-    context.lineWidth = 2;
-    context.beginPath();
-    context.moveTo(left + 1, top + height - 2);
-    context.lineTo(left + width - 1, top + 2);
-    context.stroke();
+// Returns the colour of a value as a pixel of ImageData.
+function pixelColour(value, scale) {
+  const text = !Number.isFinite(value) ? ODD_COLOUR : value === 0 ? ZERO_COLOUR : rampColour(scale(Math.abs(value)));
+  const parts = text.startsWith('#') ? [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16)) : text.match(/\d+/g).map(Number);
+  return new Uint32Array(new Uint8Array([...parts, 255]).buffer)[0];
+}
+// Returns the colours of rows; 0 is transparent.
+function coloursOf(rows, scale) {
+  return rows.map((row) => Uint32Array.from(row.values, (value) => (value === null ? 0 : pixelColour(value, scale))));
+}
+
+// Draws over a cell what its colour alone does not say: a stripe for a value that is not finite, a line for 0.
+function markCell(context, value, left, top, width, height, ratio) {
+  if (Number.isFinite(value)) {
+    // Visible on a dark page too.
+    context.fillStyle = ZERO_INK;
+    context.fillRect(left, top + height / 2 - ratio / 2, width, ratio);
     return;
   }
-  context.fillStyle = value === 0 ? ZERO_COLOUR : rampColour(scale(Math.abs(value)));
-  context.fillRect(left, top, width, height);
-  if (value !== 0) return;
-  // Visible on a dark page too.
-  context.fillStyle = ZERO_INK;
-  context.fillRect(left, top + height / 2 - 1, width, 2);
+  if (width < LEAST_STRIPED * ratio) return;
+  context.strokeStyle = '#ffffff';
+  context.lineWidth = ratio;
+  context.beginPath();
+  context.moveTo(left + ratio / 2, top + height - ratio);
+  context.lineTo(left + width - ratio / 2, top + ratio);
+  context.stroke();
 }
 
 // Returns where each column begins and ends: half-way to its neighbours, but not farther than nine in ten columns reach, so
@@ -51,35 +56,50 @@ function columnEnds(x) {
 }
 
 // Paints what lies in the range; columns narrower than LEAST_CELL are widened.  Where columns overlap, non-finite values
-// and findings are on top.
-function paint(canvas, rows, ends, [from, to], scale) {
-  canvas.width = PICTURE_WIDTH;
-  canvas.height = CELL_HEIGHT * rows.length;
+// and findings are on top.  `size` is {width, height}, the pixels of the picture and of a row; `ratio` is the number of them
+// in a pixel of the screen.
+function paint(canvas, rows, colours, ends, [from, to], size, ratio) {
+  const { width, height } = size;
+  canvas.width = width;
+  canvas.height = height * rows.length;
   const context = canvas.getContext('2d');
-  const perUnit = PICTURE_WIDTH / (to - from);
+  const perUnit = width / (to - from);
   // Whole pixels, so that there is no seam between columns.
   const boxOf = (first, last) => {
     const left = Math.round((ends[first][0] - from) * perUnit);
-    return [left, Math.max(Math.round((ends[last][1] - from) * perUnit) - left, LEAST_CELL)];
+    return [left, Math.max(Math.round((ends[last][1] - from) * perUnit) - left, Math.round(LEAST_CELL * ratio))];
   };
   const shown = [...ends.keys()].filter((i) => ends[i][1] > from && ends[i][0] < to);
+  const boxes = shown.map((column) => boxOf(column, column));
   const isOdd = (value) => value !== null && !Number.isFinite(value);
+  // One row of pixels for each row of the map, which the canvas stretches: many cells cost little.
+  const pixels = new ImageData(width, rows.length);
+  const words = new Uint32Array(pixels.data.buffer);
+  const marked = [];
   rows.forEach((row, i) => {
-    const top = i * CELL_HEIGHT;
     for (const odd of [false, true]) {
-      for (const column of shown) {
-        if (isOdd(row.values[column]) === odd) {
-          const [left, width] = boxOf(column, column);
-          paintCell(context, row.values[column], left, top + 1, width, CELL_HEIGHT - 2, scale);
-        }
-      }
+      shown.forEach((column, k) => {
+        const value = row.values[column];
+        if (value === null || isOdd(value) !== odd) return;
+        const [left, wide] = boxes[k];
+        words.fill(colours[i][column], i * width + Math.max(left, 0), i * width + Math.max(Math.min(left + wide, width), 0));
+        if (odd || value === 0) marked.push([i, value, left, wide]);
+      });
     }
+  });
+  const strip = make('canvas', { width, height: rows.length });
+  strip.getContext('2d').putImageData(pixels, 0, 0);
+  context.imageSmoothingEnabled = false;
+  const gap = Math.max(1, Math.round(height / 28));
+  rows.forEach((row, i) => context.drawImage(strip, 0, i, width, 1, 0, i * height + gap, width, height - 2 * gap));
+  for (const [i, value, left, wide] of marked) markCell(context, value, left, i * height + gap, wide, height - 2 * gap, ratio);
+  rows.forEach((row, i) => {
     for (const [first, last] of stretchesOf(row.marks)) {
-      const [left, width] = boxOf(first, last);
-      for (const [colour, thickness] of [['#ffffff', 7], ['#b5400a', 4]]) {
+      const [left, wide] = boxOf(first, last);
+      for (const [colour, thickness] of [['#ffffff', 3.5], ['#b5400a', 2]]) {
         context.strokeStyle = colour;
-        context.lineWidth = thickness;
-        context.strokeRect(left + 2, top + 3, Math.max(width - 4, 2), CELL_HEIGHT - 6);
+        context.lineWidth = thickness * ratio;
+        context.strokeRect(left + ratio, i * height + 1.5 * ratio, Math.max(wide - 2 * ratio, ratio), height - 3 * ratio);
       }
     }
   });
@@ -108,13 +128,17 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
   let whole = [0, 1];
   let range = null;
   let scale = null;
-  const rowHeight = () => plot.clientHeight / Math.max(rows.length, 1);
+  let colours = [];
+  let isPrinted = false;
+  // Read when the size or the rows change only: the browser lays out the page for it.
+  let plotSize = { width: 0, height: 0 };
+  const rowHeight = () => plotSize.height / Math.max(rows.length, 1);
   const shownRange = () => range || whole;
-  const pixelOf = (at) => ((at - shownRange()[0]) / (shownRange()[1] - shownRange()[0])) * plot.clientWidth;
-  const numberAt = (px) => shownRange()[0] + (px / plot.clientWidth) * (shownRange()[1] - shownRange()[0]);
+  const pixelOf = (at) => ((at - shownRange()[0]) / (shownRange()[1] - shownRange()[0])) * plotSize.width;
+  const numberAt = (px) => shownRange()[0] + (px / plotSize.width) * (shownRange()[1] - shownRange()[0]);
 
   function drawAxis() {
-    const width = plot.clientWidth;
+    const { width } = plotSize;
     if (!width || !x.length) return;
     const [from, to] = shownRange();
     const at = makeScale([from, to], 0, width, { isWhole: true });
@@ -128,8 +152,13 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
       ]),
       makeSvg('text', { class: 'axis-title', x: width / 2, y: 30, 'text-anchor': 'middle' }, xTitle)));
   }
+  const measure = () => { plotSize = { width: plot.clientWidth, height: plot.clientHeight }; };
   function redraw() {
-    if (rows.length) paint(canvas, rows, ends, shownRange(), scale);
+    if (rows.length && plotSize.width) {
+      const ratio = isPrinted ? PRINTED.width / plotSize.width : window.devicePixelRatio;
+      const size = isPrinted ? PRINTED : { width: Math.round(plotSize.width * ratio), height: Math.max(Math.round(rowHeight() * ratio), 3) };
+      paint(canvas, rows, colours, ends, shownRange(), size, ratio);
+    }
     drawAxis();
   }
   function zoom(next) {
@@ -145,7 +174,7 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
   const shared = joinGroup(group, { follow, zoom });
   const zoomer = zoomByDrag(plot, {
     numberAt,
-    frame: () => ({ left: 0, right: plot.clientWidth, top: 0, bottom: plot.clientHeight }),
+    frame: () => ({ left: 0, right: plotSize.width, top: 0, bottom: plotSize.height }),
     onRange(next) {
       zoom(next);
       shared.zoom(range);
@@ -173,7 +202,7 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
       return column === null ? null : { ...place, column: first + column };
     },
     show({ row, column }) {
-      const [left, right] = ends[column].map((end) => Math.min(Math.max(pixelOf(end), 0), plot.clientWidth));
+      const [left, right] = ends[column].map((end) => Math.min(Math.max(pixelOf(end), 0), plotSize.width));
       const height = rowHeight();
       box.hidden = false;
       Object.assign(box.style, { left: `${left - 1}px`, top: `${row * height}px`, width: `${Math.max(right - left, 2) + 2}px`, height: `${height}px` });
@@ -214,22 +243,36 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
     const { most } = extentOf(sizes, true);
     const seen = sizes.filter((size) => size >= most * 1e-12 && size > 0 && Number.isFinite(size));
     scale = makeScale(seen, 0, 1, { isLog: true });
+    colours = coloursOf(rows, scale);
     labels.replaceChildren(...rows.map((row) => make('div', { class: row.marks.length ? 'found' : null, title: row.label })));
     figure.style.setProperty('--label', `${Math.max(...rows.map((row) => nameOf(row).length), 6) * 6.3 + 10}px`);
     figure.style.setProperty('--rows', Math.max(rows.length, 1));
     canvas.style.height = `calc(${rows.length} * var(--row))`;
+    measure();
     redraw();
     writeLabels();
     writeFoot(seen);
   }
   update(data);
-  const drawing = drawInWidth(scroller, writeLabels, redraw);
+  function draw() {
+    measure();
+    redraw();
+    writeLabels();
+  }
+  const drawing = drawInWidth(scroller, draw, redraw);
+  function print(event) {
+    isPrinted = event.type === 'beforeprint';
+    measure();
+    redraw();
+  }
+  ['beforeprint', 'afterprint'].forEach((name) => window.addEventListener(name, print));
   return {
     figure,
     update,
     zoom,
     destroy() {
       drawing.stop();
+      ['beforeprint', 'afterprint'].forEach((name) => window.removeEventListener(name, print));
       shared.leave();
       figure.remove();
     },

@@ -10,7 +10,10 @@ export async function get(path, query = {}, signal = undefined) {
   }
   let response;
   try {
-    response = await fetch(`${path}?${words}`, { signal });
+    const address = `${path}?${words}`;
+    const asked = early.get(address);
+    early.delete(address);
+    response = await (asked ?? fetch(address, { signal }));
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new Failure('The server does not answer. Is smdebug serve still running?');

@@ -4,8 +4,8 @@ import { get, numbers, settled } from './api.js';
 
 const MOST_CHARTS = 24;
 const MOST_SERIES = 64;
-const MOST_WORKERS = 4;
-const PIXELS = 900;
+const MOST_WORKERS = FIRST_WORKERS;
+const PIXELS = CHART_PIXELS;
 const MOST_GROWN = 6000;  // points that came by events, before they are read again, thinned
 const GROUP = 'steps';
 const MODES = { T: 'TRAIN', E: 'EVAL', P: 'PREDICT', G: 'GLOBAL' };
@@ -128,11 +128,18 @@ export async function drawCharts(place, runs) {
       isWhole: line.count === line.points.steps.length,
     }));
   }
+  // Returns the lines that came with the run, once.
+  function takeFirst({ run, tensor, worker }) {
+    const curve = runs[run].curves.find((each) => each.tensor === tensor);
+    const i = (curve.series ?? []).findIndex((each) => each.worker === worker);
+    return i < 0 ? null : curve.series.splice(i, 1)[0];
+  }
   // Reads the lines of a chart; within a zoomed range, in detail.
   async function read(chart) {
     const query = { pixels: PIXELS, smooth: weight || null };
     const wanted = chart.series.filter((each) => all.includes(each));
-    const answers = await Promise.all(wanted.map((series) => get('/api/series', { id: runs[series.run].id, tensor: series.tensor, worker: series.worker, ...query })));
+    const ask = (series) => takeFirst(series) ?? get('/api/series', { id: runs[series.run].id, tensor: series.tensor, worker: series.worker, ...query });
+    const answers = await Promise.all(wanted.map(ask));
     answers.forEach((answer, i) => { wanted[i].last = answer.last; });
     chart.lines = answers.flatMap((answer, i) => toLines(chart, wanted[i], answer));
     chart.grown = 0;

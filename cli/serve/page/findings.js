@@ -40,7 +40,7 @@ export function drawFindings(place, run, isShort) {
     const more = next.findings.length > MOST ? [make('p', { class: 'note' }, `and ${next.findings.length - MOST} more`)] : [];
     all.replaceChildren(make('summary', {}, `By rule, tensor and worker: ${next.findings.length}`),
       make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Findings' }, make('table', { class: 'wide' },
-        make('thead', {}, make('tr', {}, ...['', 'Rule', 'Step', 'Tensor', 'Finding'].map((title) => make('th', {}, title)))), make('tbody', {}, ...rows))), ...more);
+        make('thead', {}, make('tr', {}, ...['Level', 'Rule', 'Step', 'Tensor', 'Finding'].map((title) => make('th', { scope: 'col' }, title)))), make('tbody', {}, ...rows))), ...more);
   }
   update(run);
   return { update };

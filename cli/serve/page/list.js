@@ -91,7 +91,7 @@ export function showList(place) {
   place.append(make('h1', {}, 'Runs'),
     make('div', { class: 'controls' }, make('label', {}, 'Filter', search), compare, count), problems,
     make('div', { class: 'card' }, make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Runs' },
-      make('table', { class: 'runs wide' }, make('thead', {}, make('tr', {}, make('th', {}, make('span', { class: 'hidden' }, 'Selected')), ...heads)), body))),
+      make('table', { class: 'list wide' }, make('thead', {}, make('tr', {}, make('th', {}, make('span', { class: 'hidden' }, 'Selected')), ...heads)), body))),
     make('div', { class: 'controls' }, earlier, later));
 
   function onChoose(id, box) {

@@ -10,8 +10,8 @@ function show() {
   if (leave) leave();
   content.replaceChildren();
   document.title = 'smdebug';
-  const ids = (location.hash.match(/^#\/runs\/([0-9a-f,]+)$/) || [])[1];
-  leave = ids ? showRuns(content, ids.split(',')) : showList(content);
+  const ids = idsOfAddress();
+  leave = ids.length ? showRuns(content, ids) : showList(content);
   window.scrollTo(0, 0);
 }
 window.addEventListener('hashchange', show);

@@ -6,7 +6,6 @@ import { drawLayerMaps } from './layers.js';
 import { drawFindings } from './findings.js';
 import { drawRunProfile } from './profile.js';
 import { drawConfigurations } from './configurations.js';
-import { ageText } from './list.js';
 
 function section(id, title) {
   const place = make('div');
@@ -25,6 +24,9 @@ function announce(run, findings) {
   }
   while (alerts.children.length > 5) alerts.firstChild.remove();
 }
+
+// Waits until the browser has painted.
+const painted = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
 
 function drawFacts(place, run) {
   const fact = (name, value) => make('div', {}, make('dt', {}, name), make('dd', {}, value));
@@ -45,7 +47,7 @@ export function showRuns(place, ids) {
   place.append(failed);
 
   async function begin() {
-    const runs = await Promise.all(ids.map((id) => get('/api/run', { id })));
+    const runs = await Promise.all(ids.map((id) => get('/api/run', runQuery(id, ids.length))));
     if (isGone) return;
     document.title = `${runs.map((run) => run.name).join(', ')} · smdebug`;
     place.append(make('h1', {}, runs.map((run) => run.name).join(', ')));
@@ -69,6 +71,8 @@ export function showRuns(place, ids) {
     const charts = await drawCharts(curves.place, runs);
     if (isGone) return charts.destroy();
     parts.push(charts);
+    await painted();  // the curves come first
+    if (isGone) return undefined;
     const maps = runs.filter((run) => run.groups.length).map((run) => drawLayerMaps(layers.place, run, runs.length > 1));
     parts.push(...maps, drawConfigurations(configurations.place, runs));
     if (hasProfile) parts.push(drawRunProfile(profile.place, runs[0]));
@@ -104,4 +108,3 @@ export function showRuns(place, ids) {
     parts.forEach((part) => part.destroy && part.destroy());
   };
 }
-export { ageText };

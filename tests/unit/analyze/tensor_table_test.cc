@@ -96,8 +96,14 @@ TEST_F(TensorTableTest, FilesMayComeInAnyOrder) {
   table_.Add(3, 0, Index(Mode::kTrain, 3, {At("w", 2)}));
   table_.Add(5, 0, Index(Mode::kTrain, 5, {At("w", 3)}));
   table_.Add(4, 0, Index(Mode::kTrain, 4, {At("w", 4)}));
+  std::vector<int64_t> steps;
   std::vector<uint64_t> starts;
-  for (const Entry &entry : table_.Find("w")->Of(Mode::kTrain)) starts.push_back(entry.start);
+  for (const SavedStep &saved : table_.Find("w")->Steps(Mode::kTrain)) {
+    if (!steps.empty() && steps.back() == saved.step) continue;
+    steps.push_back(saved.step);
+    for (const Entry &entry : Entries("w", Mode::kTrain, saved.step)) starts.push_back(entry.start);
+  }
+  EXPECT_THAT(steps, ElementsAre(3, 4, 5));
   EXPECT_THAT(starts, ElementsAre(2, 4, 3, 1)) << "by step, then worker";
   EXPECT_THAT(Entries("w", Mode::kTrain, 5), SizeIs(2));
 }

@@ -1,0 +1,235 @@
+#include "analyze/indexed_files.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace smdebug::analyze {
+namespace {
+
+constexpr size_t kCrcsInBlock = 16 * 1024;
+constexpr size_t kMostCompared = 8;  // layouts with one hash: more are made on purpose
+constexpr size_t kRecent = 8;        // arrangements
+
+uint64_t Mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+  return hash ^ (hash >> 29);
+}
+
+// Returns the first file of a step, or of a later one.  Most jobs save at equal intervals, so that
+// its place can be guessed, which costs fewer cache misses than a search.
+template <class Files>
+size_t FirstOf(const Files &files, int64_t step) {
+  const auto is_before = [](const auto &file, int64_t wanted) { return file.step < wanted; };
+  if (files.empty() || step <= files.front().step) return 0;
+  if (step > files.back().step) return files.size();
+  const double all =
+      static_cast<double>(files.back().step) - static_cast<double>(files.front().step);
+  const double part = static_cast<double>(step) - static_cast<double>(files.front().step);
+  const size_t last = files.size() - 1;
+  const auto guess = std::min(last, static_cast<size_t>(part / all * static_cast<double>(last)));
+  constexpr size_t kAround = 16;
+  const size_t low = guess > kAround ? guess - kAround : 0;
+  const size_t high = std::min(guess + kAround, last);
+  const auto begin = files.begin() + static_cast<ptrdiff_t>(files[low].step < step ? low : 0);
+  const auto end =
+      files.begin() + static_cast<ptrdiff_t>(files[high].step >= step ? high : files.size());
+  return static_cast<size_t>(std::lower_bound(begin, end, step, is_before) - files.begin());
+}
+
+}  // namespace
+
+void IndexedFiles::Split(std::span<const Row> rows, uint64_t start) {
+  shared_.clear();
+  extents_.clear();
+  for (const Row &row : rows) {
+    const bool is_record = !(row.kind == EntryKind::Shape());
+    shared_.push_back({row.tensor, row.kind, row.has_crc32c});
+    extents_.push_back({is_record ? row.start - start : row.start, row.length, row.parts});
+  }
+}
+
+uint32_t IndexedFiles::FindLayout(const File &file) {
+  uint64_t hash = Mix(static_cast<uint64_t>(file.mode), file.worker);
+  for (const SharedRow &row : shared_) {
+    hash =
+        Mix(hash, row.tensor | uint64_t{row.kind.Number()} << 32 | uint64_t{row.has_crc32c} << 40);
+  }
+  size_t compared = 0;
+  for (auto [at, end] = by_hash_.equal_range(hash); at != end && compared < kMostCompared;
+       ++at, ++compared) {
+    const Layout &layout = layouts_[at->second];
+    const bool is_same =
+        layout.mode == file.mode && layout.worker == file.worker && layout.rows == shared_;
+    if (is_same) return at->second;
+  }
+  const uint32_t made = MakeLayout(file);
+  by_hash_.emplace(hash, made);
+  return made;
+}
+
+uint32_t IndexedFiles::MakeLayout(const File &file) {
+  const auto number = static_cast<uint32_t>(layouts_.size());
+  Layout layout{.mode = file.mode, .worker = file.worker, .rows = shared_};
+  const std::vector<SharedRow> &rows = layout.rows;
+  std::vector<uint32_t> &order = layout.order;
+  order.resize(rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto key = [&](uint32_t row) { return std::pair(rows[row].tensor, rows[row].kind); };
+  // The last of equal rows comes first, and stays.
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return key(a) == key(b) ? a > b : key(a) < key(b); });
+  order.erase(std::unique(order.begin(), order.end(),
+                          [&](uint32_t a, uint32_t b) { return key(a) == key(b); }),
+              order.end());
+  layout.has_crcs =
+      std::any_of(rows.begin(), rows.end(), [](const SharedRow &row) { return row.has_crc32c; });
+  layout.files_in_block = std::max<size_t>(1, kCrcsInBlock / std::max<size_t>(rows.size(), 1));
+  layouts_.push_back(std::move(layout));
+  const Layout &made = layouts_.back();
+  for (uint32_t begin = 0; begin < made.order.size();) {
+    const uint32_t tensor = made.rows[made.order[begin]].tensor;
+    uint32_t end = begin + 1;
+    while (end < made.order.size() && made.rows[made.order[end]].tensor == tensor) ++end;
+    if (places_.size() <= tensor) places_.resize(tensor + size_t{1});
+    places_[tensor].push_back({number, begin, end - begin});
+    begin = end;
+  }
+  return number;
+}
+
+// Lengths change seldom, alternate between a few, or differ in each file.
+uint32_t IndexedFiles::FindArrangement(Layout *layout) const {
+  std::vector<Extent> &all = layout->extents;
+  const size_t rows = extents_.size();
+  if (rows == 0) return 0;
+  const size_t count = all.size() / rows;
+  for (size_t i = count; i > 0 && count - i < kRecent; --i) {
+    const auto begin = all.begin() + static_cast<ptrdiff_t>((i - 1) * rows);
+    if (std::equal(extents_.begin(), extents_.end(), begin)) return static_cast<uint32_t>(i - 1);
+  }
+  all.insert(all.end(), extents_.begin(), extents_.end());
+  return static_cast<uint32_t>(count);
+}
+
+// Replaces what a call that ran out of memory may have left.
+void IndexedFiles::AddCrcs(Layout *layout, std::span<const Row> rows) const {
+  if (!layout->has_crcs) return;
+  const size_t place = layout->files.size();
+  const size_t block = place / layout->files_in_block;
+  const size_t at = place % layout->files_in_block;
+  layout->crcs.resize(block + 1);
+  std::vector<uint32_t> &crcs = layout->crcs[block];
+  crcs.resize(at * rows.size());
+  for (const Row &row : rows) crcs.push_back(row.crc32c);
+  if (at + 1 == layout->files_in_block) crcs.shrink_to_fit();
+}
+
+void IndexedFiles::Add(const File &file, std::span<const Row> rows) {
+  const auto is_record = [](const Row &row) { return !(row.kind == EntryKind::Shape()); };
+  const auto first = std::find_if(rows.begin(), rows.end(), is_record);
+  const uint64_t start = first == rows.end() ? 0 : first->start;
+  Split(rows, start);
+  const uint32_t number = FindLayout(file);
+  Layout &layout = layouts_[number];
+  const uint32_t arrangement = FindArrangement(&layout);
+  AddCrcs(&layout, rows);
+  const auto id = static_cast<uint32_t>(files_.size());
+  const auto place = static_cast<uint32_t>(layout.files.size());
+  files_.push_back({file.step, file.global_step, start, number, place, arrangement});
+  layout.files.push_back(id);
+  by_step_[ModeIndex(file.mode)].Add({file.step, id, file.worker});
+}
+
+// Readers mostly ask for all tensors of a step, or for the next step of a tensor.
+std::span<const IndexedFiles::NumberedFile> IndexedFiles::FilesAt(Mode mode, int64_t step) const {
+  const std::vector<NumberedFile> &files = by_step_[ModeIndex(mode)].All();
+  Range &last = last_[ModeIndex(mode)];
+  if (last.of != files.size() || last.step != step) {
+    const bool is_next = last.of == files.size() && last.end > 0 && last.end < files.size() &&
+                         files[last.end].step == step;
+    const size_t begin = is_next ? last.end : FirstOf(files, step);
+    size_t end = begin;
+    while (end < files.size() && files[end].step == step) ++end;
+    last = {step, begin, end, files.size()};
+  }
+  return std::span(files).subspan(last.begin, last.end - last.begin);
+}
+
+const IndexedFiles::Place *IndexedFiles::Find(uint32_t tensor, uint32_t layout) const {
+  const std::vector<Place> &places = places_[tensor];
+  const auto at =
+      std::lower_bound(places.begin(), places.end(), layout,
+                       [](const Place &place, uint32_t wanted) { return place.layout < wanted; });
+  return at == places.end() || at->layout != layout ? nullptr : &*at;
+}
+
+void IndexedFiles::AppendEntries(const Place &place, const NumberedFile &numbered) const {
+  const StoredFile &file = files_[numbered.file];
+  const Layout &layout = layouts_[place.layout];
+  const Extent *const extents = layout.extents.data() + file.arrangement * layout.rows.size();
+  const uint32_t *crcs = nullptr;
+  if (layout.has_crcs) {
+    crcs = layout.crcs[file.place / layout.files_in_block].data() +
+           file.place % layout.files_in_block * layout.rows.size();
+  }
+  for (uint32_t i = place.begin; i < place.begin + place.count; ++i) {
+    const uint32_t number = layout.order[i];
+    const SharedRow &row = layout.rows[number];
+    const Extent &extent = extents[number];
+    const bool is_record = !(row.kind == EntryKind::Shape());
+    found_.push_back({file.step, file.global_step,
+                      is_record ? file.start + extent.start : extent.start, extent.length,
+                      crcs == nullptr ? 0 : crcs[number], layout.worker, row.kind, row.has_crc32c,
+                      extent.parts});
+  }
+}
+
+std::span<const Entry> IndexedFiles::At(uint32_t tensor, Mode mode, int64_t step) const {
+  found_.clear();
+  if (tensor >= places_.size()) return {};
+  bool has_worker_twice = false;
+  const NumberedFile *before = nullptr;
+  for (const NumberedFile &file : FilesAt(mode, step)) {
+    has_worker_twice = has_worker_twice || (before != nullptr && before->worker == file.worker);
+    before = &file;
+    const Place *const place = Find(tensor, files_[file.file].layout);
+    if (place != nullptr) AppendEntries(*place, file);
+  }
+  if (!has_worker_twice) return found_;
+  // Two steps of a worker with one number: of the entries with one key, the last stays.
+  const auto key = [](const Entry &entry) { return std::pair(entry.worker, entry.kind); };
+  std::reverse(found_.begin(), found_.end());
+  std::stable_sort(found_.begin(), found_.end(),
+                   [&](const Entry &a, const Entry &b) { return key(a) < key(b); });
+  found_.erase(std::unique(found_.begin(), found_.end(),
+                           [&](const Entry &a, const Entry &b) { return key(a) == key(b); }),
+               found_.end());
+  return found_;
+}
+
+bool IndexedFiles::Has(uint32_t tensor, Mode mode) const {
+  if (tensor >= places_.size()) return false;
+  const std::vector<Place> &places = places_[tensor];
+  return std::any_of(places.begin(), places.end(), [&](const Place &place) {
+    const Layout &layout = layouts_[place.layout];
+    return layout.mode == mode && !layout.files.empty();
+  });
+}
+
+std::vector<SavedStep> IndexedFiles::Steps(uint32_t tensor, Mode mode) const {
+  std::vector<SavedStep> steps;
+  if (tensor >= places_.size()) return steps;
+  for (const Place &place : places_[tensor]) {
+    const Layout &layout = layouts_[place.layout];
+    if (layout.mode != mode) continue;
+    for (const uint32_t id : layout.files)
+      steps.push_back({files_[id].step, files_[id].global_step});
+  }
+  const auto is_before = [](const SavedStep &a, const SavedStep &b) { return a.step < b.step; };
+  if (!std::is_sorted(steps.begin(), steps.end(), is_before)) {
+    std::stable_sort(steps.begin(), steps.end(), is_before);
+  }
+  return steps;
+}
+
+}  // namespace smdebug::analyze

@@ -1,0 +1,138 @@
+// Keeps what the index files list, without the names of the tensors.  No I/O.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/entry.h"
+#include "analyze/sorted_entries.h"
+#include "base/mode.h"
+
+namespace smdebug::analyze {
+
+// A step of a mode at which a tensor was saved.
+struct SavedStep {
+  int64_t step;
+  int64_t global_step;
+};
+
+// A job lists the same tensors in the same order at each of its steps: files share that list, a
+// layout.  Nearly always their records also have the same lengths, an arrangement.  So a further
+// file adds little more than its checksums.  A trial has very many entries: they are made when they
+// are read.  For one thread at a time, including readers.
+class IndexedFiles {
+ public:
+  // An index file: the worker's step `step` of `mode`.
+  struct File {
+    Mode mode;
+    int64_t step;
+    int64_t global_step;
+    uint16_t worker;
+  };
+  // A record, or a shape, in an index file.
+  struct Row {
+    uint32_t tensor;  // any number that the caller chooses; they should be dense
+    EntryKind kind;
+    bool has_crc32c;
+    uint32_t crc32c;
+    uint32_t length;
+    uint64_t start;
+    uint32_t parts;  // see Entry
+  };
+
+  // Adds what a file lists.  Of a tensor and kind that is listed twice, in the file or in files of
+  // the same step and worker, the last counts.
+  void Add(const File &file, std::span<const Row> rows);
+
+  // Returns every entry of a tensor at a mode's step, by worker and kind.  Valid until the next
+  // call.
+  std::span<const Entry> At(uint32_t tensor, Mode mode, int64_t step) const;
+  bool Has(uint32_t tensor, Mode mode) const;
+  // Returns the steps at which a tensor was saved, ascending; a step may be repeated.
+  std::vector<SavedStep> Steps(uint32_t tensor, Mode mode) const;
+
+  size_t Layouts() const { return layouts_.size(); }
+
+ private:
+  // A row that all files of a layout share.
+  struct SharedRow {
+    uint32_t tensor;
+    EntryKind kind;
+    bool has_crc32c;
+    bool operator==(const SharedRow &) const = default;
+  };
+  // Where the record of a row lies.
+  struct Extent {
+    uint64_t start;  // relative to the file's first record; for a shape, as in Entry
+    uint32_t length;
+    uint32_t parts;
+    bool operator==(const Extent &) const = default;
+  };
+  struct Layout {
+    Mode mode;
+    uint16_t worker;
+    std::vector<SharedRow> rows;   // as listed
+    std::vector<uint32_t> order = {};  // the rows by tensor and kind, each once
+    std::vector<Extent> extents = {};  // arrangement by arrangement, row by row
+    std::vector<uint32_t> files = {};  // that have the layout
+    bool has_crcs = false;             // of any row
+    size_t files_in_block = 1;
+    std::vector<std::vector<uint32_t>> crcs = {};  // in blocks of files, row by row
+  };
+  struct StoredFile {
+    int64_t step;
+    int64_t global_step;
+    uint64_t start;  // of its first record
+    uint32_t layout;
+    uint32_t place;        // among the files of the layout
+    uint32_t arrangement;  // of the layout
+  };
+  struct NumberedFile {
+    int64_t step;
+    uint32_t file;
+    uint16_t worker;
+  };
+  struct FileOrder {
+    auto operator()(const NumberedFile &file) const {
+      return std::tuple(file.step, file.worker, file.file);
+    }
+  };
+  using FilesByStep = SortedEntries<NumberedFile, FileOrder, Kept::kLast>;
+  // Where a tensor's rows are in the order of a layout.
+  struct Place {
+    uint32_t layout;
+    uint32_t begin;
+    uint32_t count;
+  };
+  struct Range {
+    int64_t step = -1;
+    size_t begin = 0;
+    size_t end = 0;
+    size_t of = 0;  // the number of files when it was found
+  };
+
+  void Split(std::span<const Row> rows, uint64_t start);
+  uint32_t FindLayout(const File &file);
+  uint32_t MakeLayout(const File &file);
+  uint32_t FindArrangement(Layout *layout) const;
+  void AddCrcs(Layout *layout, std::span<const Row> rows) const;
+  std::span<const NumberedFile> FilesAt(Mode mode, int64_t step) const;
+  const Place *Find(uint32_t tensor, uint32_t layout) const;
+  void AppendEntries(const Place &place, const NumberedFile &numbered) const;
+
+  std::vector<Layout> layouts_;
+  std::unordered_multimap<uint64_t, uint32_t> by_hash_;  // layouts
+  std::vector<StoredFile> files_;                        // in the order of their addition
+  std::array<FilesByStep, kModes.size()> by_step_;
+  std::vector<std::vector<Place>> places_;  // by tensor, then by layout
+  std::vector<SharedRow> shared_;           // of the file that is added
+  std::vector<Extent> extents_;             // of the file that is added
+  mutable std::vector<Entry> found_;        // by the last call of At()
+  mutable std::array<Range, kModes.size()> last_{};
+};
+
+}  // namespace smdebug::analyze
