@@ -564,11 +564,8 @@ class StepHook(FrameworkHook):
         keys = tuple(state)
         known = self._states.get(name)
         if known is None or known[0] != keys:
-            known = (keys, [])
-            for key in keys:
-                full_name = f"optimizer_state/{name}/{key}"
-                if key != "step" and self._is_collected(full_name):
-                    known[1].append((key, full_name))
+            names = [(key, f"optimizer_state/{name}/{key}") for key in keys if key != "step"]
+            known = (keys, [pair for pair in names if self._is_collected(pair[1])])
             self._states[name] = known
         return known[1]
 
