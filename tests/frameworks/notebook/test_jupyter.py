@@ -98,7 +98,7 @@ def test_charts_of_a_profile_are_drawn(execute, browser, tmp_path):
     )
     assert stream_of(book.cells[5]) == "True\n"
     assert "ms (cumulative time) in Step:ModeKeys.TRAIN_" in stream_of(book.cells[6])
-    page, _ = HTMLExporter(template_name="classic").from_notebook_node(book)
+    page, _ = HTMLExporter(template_name="lab").from_notebook_node(book)
     path = tmp_path / "notebook.html"
     path.write_text(page, encoding="utf-8")
     browser.open(path, width=1200, height=3000)

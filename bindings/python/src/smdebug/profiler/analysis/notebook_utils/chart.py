@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
@@ -57,7 +58,7 @@ class Chart:
     def _show(self, layout: Any) -> None:
         self.layout = layout
         if _is_notebook():
-            self._io.output_notebook(hide_banner=True)
+            _load_into_notebook()
             self.target = self._io.show(layout, notebook_handle=True)
 
     def _push(self) -> None:
@@ -85,6 +86,14 @@ class Chart:
         figure.yaxis.axis_label = "Occurrences"
         figure.grid.grid_line_color = "white"
         return figure
+
+
+@functools.lru_cache(maxsize=None)
+def _load_into_notebook() -> None:
+    """Puts Bokeh's script into the notebook, so that charts need no network."""
+    io = import_framework("bokeh.io", _EXTRA, "Chart")
+    resources = import_framework("bokeh.resources", _EXTRA, "Chart")
+    io.output_notebook(resources.INLINE, hide_banner=True)
 
 
 def _is_notebook() -> bool:
