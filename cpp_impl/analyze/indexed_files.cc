@@ -163,7 +163,8 @@ const IndexedFiles::Place *IndexedFiles::Find(uint32_t tensor, uint32_t layout) 
   return at == places.end() || at->layout != layout ? nullptr : &*at;
 }
 
-void IndexedFiles::AppendEntries(const Place &place, const NumberedFile &numbered) const {
+void IndexedFiles::AppendEntries(const Place &place, const NumberedFile &numbered,
+                                 std::vector<Entry> *entries) const {
   const StoredFile &file = files_[numbered.file];
   const Layout &layout = layouts_[place.layout];
   const Extent *const extents = layout.extents.data() + file.arrangement * layout.rows.size();
@@ -177,34 +178,45 @@ void IndexedFiles::AppendEntries(const Place &place, const NumberedFile &numbere
     const SharedRow &row = layout.rows[number];
     const Extent &extent = extents[number];
     const bool is_record = !(row.kind == EntryKind::Shape());
-    found_.push_back({file.step, file.global_step,
-                      is_record ? file.start + extent.start : extent.start, extent.length,
-                      crcs == nullptr ? 0 : crcs[number], layout.worker, row.kind, row.has_crc32c,
-                      extent.parts});
+    entries->push_back({file.step, file.global_step,
+                        is_record ? file.start + extent.start : extent.start, extent.length,
+                        crcs == nullptr ? 0 : crcs[number], layout.worker, row.kind, row.has_crc32c,
+                        extent.parts});
   }
 }
 
 std::span<const Entry> IndexedFiles::At(uint32_t tensor, Mode mode, int64_t step) const {
-  found_.clear();
-  if (tensor >= places_.size()) return {};
+  // Readers ask for the tensor of each worker in turn, in a mode and among all modes' steps.
+  Found &found = found_[ModeIndex(mode)];
+  const std::tuple of(tensor, step, files_.size());
+  if (found.of == of) return found.entries;
+  found.of.reset();
+  Collect(tensor, mode, step, &found.entries);
+  found.of = of;
+  return found.entries;
+}
+
+void IndexedFiles::Collect(uint32_t tensor, Mode mode, int64_t step,
+                           std::vector<Entry> *entries) const {
+  entries->clear();
+  if (tensor >= places_.size()) return;
   bool has_worker_twice = false;
   const NumberedFile *before = nullptr;
   for (const NumberedFile &file : FilesAt(mode, step)) {
     has_worker_twice = has_worker_twice || (before != nullptr && before->worker == file.worker);
     before = &file;
     const Place *const place = Find(tensor, files_[file.file].layout);
-    if (place != nullptr) AppendEntries(*place, file);
+    if (place != nullptr) AppendEntries(*place, file, entries);
   }
-  if (!has_worker_twice) return found_;
+  if (!has_worker_twice) return;
   // Two steps of a worker with one number: of the entries with one key, the last stays.
   const auto key = [](const Entry &entry) { return std::pair(entry.worker, entry.kind); };
-  std::reverse(found_.begin(), found_.end());
-  std::stable_sort(found_.begin(), found_.end(),
+  std::reverse(entries->begin(), entries->end());
+  std::stable_sort(entries->begin(), entries->end(),
                    [&](const Entry &a, const Entry &b) { return key(a) < key(b); });
-  found_.erase(std::unique(found_.begin(), found_.end(),
-                           [&](const Entry &a, const Entry &b) { return key(a) == key(b); }),
-               found_.end());
-  return found_;
+  entries->erase(std::unique(entries->begin(), entries->end(),
+                             [&](const Entry &a, const Entry &b) { return key(a) == key(b); }),
+                 entries->end());
 }
 
 bool IndexedFiles::Has(uint32_t tensor, Mode mode) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -75,7 +76,7 @@ class IndexedFiles {
   struct Layout {
     Mode mode;
     uint16_t worker;
-    std::vector<SharedRow> rows;   // as listed
+    std::vector<SharedRow> rows;       // as listed
     std::vector<uint32_t> order = {};  // the rows by tensor and kind, each once
     std::vector<Extent> extents = {};  // arrangement by arrangement, row by row
     std::vector<uint32_t> files = {};  // that have the layout
@@ -108,6 +109,11 @@ class IndexedFiles {
     uint32_t begin;
     uint32_t count;
   };
+  struct Found {
+    // The tensor, the step, and the number of files then.
+    std::optional<std::tuple<uint32_t, int64_t, size_t>> of;
+    std::vector<Entry> entries;
+  };
   struct Range {
     int64_t step = -1;
     size_t begin = 0;
@@ -122,16 +128,18 @@ class IndexedFiles {
   void AddCrcs(Layout *layout, std::span<const Row> rows) const;
   std::span<const NumberedFile> FilesAt(Mode mode, int64_t step) const;
   const Place *Find(uint32_t tensor, uint32_t layout) const;
-  void AppendEntries(const Place &place, const NumberedFile &numbered) const;
+  void Collect(uint32_t tensor, Mode mode, int64_t step, std::vector<Entry> *entries) const;
+  void AppendEntries(const Place &place, const NumberedFile &numbered,
+                     std::vector<Entry> *entries) const;
 
   std::vector<Layout> layouts_;
   std::unordered_multimap<uint64_t, uint32_t> by_hash_;  // layouts
   std::vector<StoredFile> files_;                        // in the order of their addition
   std::array<FilesByStep, kModes.size()> by_step_;
-  std::vector<std::vector<Place>> places_;  // by tensor, then by layout
-  std::vector<SharedRow> shared_;           // of the file that is added
-  std::vector<Extent> extents_;             // of the file that is added
-  mutable std::vector<Entry> found_;        // by the last call of At()
+  std::vector<std::vector<Place>> places_;          // by tensor, then by layout
+  std::vector<SharedRow> shared_;                   // of the file that is added
+  std::vector<Extent> extents_;                     // of the file that is added
+  mutable std::array<Found, kModes.size()> found_;  // by the last call of At() for each mode
   mutable std::array<Range, kModes.size()> last_{};
 };
 

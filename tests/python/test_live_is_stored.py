@@ -29,6 +29,7 @@ GIVEN = {
 }
 # This run is never slow, and one process has one worker.
 WITHOUT_FINDING = {
+    "InputScale": RuleStatus.WORTH_A_LOOK,
     "StalledTrainingRule": RuleStatus.PASSED,
     "WorkerDivergence": RuleStatus.NOT_ENOUGH_DATA,
 }
@@ -123,6 +124,7 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
         return random.standard_normal(shape, "float32")
 
     hook.save("Net_input_0", np.full((100, 3, 2, 2), 7, "float32"))
+    hook.save("inputs", np.full((50, 4), 70, "float32"))
     tokens = random.integers(1, 9, (8, 12))
     tokens[:, 3:] = 0
     hook.save("embedding_input_0", tokens)
@@ -177,7 +179,7 @@ def test_findings_and_results_of_all_rules(tmp_path, profile):
     assert list(map(repr, live)) == list(map(repr, stored))
     results = reading.results()
     assert list(map(repr, watching.results())) == list(map(repr, results))
-    assert len(results) == 24
+    assert len(results) == 25
     expected = {
         each.rule: WITHOUT_FINDING.get(each.rule, RuleStatus.HAS_FINDINGS) for each in results
     }

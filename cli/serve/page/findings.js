@@ -39,7 +39,7 @@ export function drawFindings(place, run, isShort) {
       make('td', {}, each.rule), make('td', { class: 'number' }, String(each.step)), make('td', {}, each.tensor || ''), make('td', {}, each.message)));
     const more = next.findings.length > MOST ? [make('p', { class: 'note' }, `and ${next.findings.length - MOST} more`)] : [];
     all.replaceChildren(make('summary', {}, `By rule, tensor and worker: ${next.findings.length}`),
-      make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Findings' }, make('table', { class: 'wide' },
+      make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': isShort ? `Findings in ${next.name}` : 'Findings' }, make('table', { class: 'wide' },
         make('thead', {}, make('tr', {}, ...['Level', 'Rule', 'Step', 'Tensor', 'Finding'].map((title) => make('th', { scope: 'col' }, title)))), make('tbody', {}, ...rows))), ...more);
   }
   update(run);

@@ -7,7 +7,7 @@ import inspect
 import itertools
 import re
 import sys
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, List, Mapping, Optional, Sequence, Tuple, Type
 from weakref import WeakKeyDictionary
 
@@ -26,6 +26,7 @@ from smdebug.pytorch.callbacks import (
     AfterModel,
     BeforeInplace,
     BeforeModel,
+    OnHeldGradient,
 )
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.emptiness import warn_of_emptiness
@@ -229,7 +230,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             # Its calls are graphs, which a new callback would make PyTorch compile again.
             note_graph(model.key)
         model.watch_gradients(self._on_gradient_of, self._updated_parameters())
-        model.watch_held(self)
+        model.watch_held(partial(OnHeldGradient, self))
         model.note_versions()
 
     def _watch_calls(self, model: RegisteredModel, module: Any, counts_calls: bool) -> None:

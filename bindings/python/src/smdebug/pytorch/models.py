@@ -7,7 +7,6 @@ import weakref
 from typing import Any, Callable, Container, Dict, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
-from smdebug.pytorch.callbacks import OnHeldGradient
 from smdebug.pytorch.parameters import NamedParameters, path_of
 
 __all__ = ["RegisteredModel", "module_name"]
@@ -104,10 +103,11 @@ class RegisteredModel:
         self.forget_gradients()
         self._gradients = current
 
-    def watch_held(self, hook: Any) -> None:
+    def watch_held(self, make: Callable[[str, Callable[[], Any]], Any]) -> None:
         """Adds a callback to the smallest parameter that needs a gradient, which costs least.
 
-        A script resets all gradients or none.
+        A script resets all gradients or none.  `make` makes the callback from the gradient's name
+        and from what returns the parameter.
         """
         if self._held is not None and self._held[0]() is not None:
             return
@@ -116,8 +116,7 @@ class RegisteredModel:
             return
         name, parameter = min(trained, key=lambda each: each[1].numel())
         reference = weakref.ref(parameter)
-        callback = OnHeldGradient(hook, f"held_gradient/{name}", reference)
-        handle = parameter.register_hook(callback)
+        handle = parameter.register_hook(make(f"held_gradient/{name}", reference))
         self._held = (reference, handle)
 
     def forget_gradients(self) -> None:

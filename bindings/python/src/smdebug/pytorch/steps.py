@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from smdebug import _raw
@@ -12,7 +12,7 @@ from smdebug.core.hook import Hook as BaseHook
 from smdebug.core.modes import ModeKeys
 from smdebug.core.placement import Placement
 from smdebug.core.utils import import_framework
-from smdebug.pytorch.callbacks import OnGradient
+from smdebug.pytorch.callbacks import OnGradient, OnHeldGradient
 from smdebug.pytorch.collected import Collected
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.models import RegisteredModel
@@ -332,7 +332,7 @@ class StepHook(FrameworkHook):
         with self._late.batch():
             self._save_each([name for name, _ in shown], [parameter for _, parameter in shown])
         model.watch_gradients(self._on_gradient_of, applied)
-        model.watch_held(self)
+        model.watch_held(partial(OnHeldGradient, self))
 
     def _tell_parts(self, named: List[Tuple[str, Any]]) -> None:
         """Records once which parts of distributed parameters this process holds."""
