@@ -29,7 +29,7 @@ def owner_of(path):
 def libraries():
     modules = re.findall(r"find_module\(\w+ ([\w-]+) ", NEEDED)
     headers = re.findall(r"find_headers\(\w+ (\S+) ", NEEDED)
-    assert len(modules) == 6 and len(headers) == 2
+    assert len(modules) == 7 and len(headers) == 2
     files = [f"{output_of('pkg-config', '--variable=pcfiledir', name)}/{name}.pc" for name in modules]
     files += [f"/usr/include/{name}" for name in headers]
     return {owner_of(path) for path in files}
