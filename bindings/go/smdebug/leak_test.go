@@ -50,7 +50,8 @@ func staysFlat(t *testing.T, cycles int, cycle func(number int) error) {
 		}
 		all.Wait()
 	}
-	run(cycles / 10)
+	// Until arenas and the collector have grown to what the goroutines need.
+	run(cycles / 2)
 	before := residentBytes(t)
 	run(cycles)
 	// The garbage collector frees unclosed objects a little later.
