@@ -22,8 +22,8 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo check test test-cpp test-go test-java test-python test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb clean environment original servers
+.PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 test-musl build-asan \
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release portable clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
 all: python
@@ -49,8 +49,20 @@ original:
 servers:
 	@tools/servers.sh $(SMDEBUG_SERVERS) versitygw toxiproxy
 
-demo: python environment
-	@$(PYTHON) examples/demo/demo.py --out demo_output
+# Where nothing was built yet, builds what the demo needs and no more, in the fastest way.
+ifeq ($(wildcard build/lib/libsmdebug.so),)
+DEMO := build/demo
+endif
+demo: $(if $(DEMO),build-demo,python environment)
+	@PYTHONPATH=$(CURDIR)/$(or $(DEMO),build)/python $(PYTHON) examples/demo/demo.py --out demo_output
+
+build-demo:
+	@tools/setup.sh
+	@tools/venv.sh $(CACHE)/swig bindings/requirements.txt
+	@mkdir -p build
+	@cmake --preset demo > build/demo.log 2>&1 || { cat build/demo.log; exit 1; }
+	@[ -x $(PYTHON) ] || PIP_NO_COMPILE=1 tools/venv.sh .venv examples/demo/requirements.txt & \
+	  cmake --build build/demo -j $(JOBS) --target smdebug_python && wait $$!
 
 # Between edits: builds what changed, and runs the fast tests of the library, Python and the program.
 QUICK := $(addprefix tests/python/test_,hook.py trial.py tensor.py dtypes.py exceptions.py rule_set.py) tests/cli/test_diff.py
@@ -58,7 +70,11 @@ check: all environment
 	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) -LE 'lint|slow'
 	@$(PYTEST) $(QUICK)
 
-test: test-cpp test-python test-go test-java test-docs test-frameworks test-packages
+# Everything; two parts at once, as most leave a processor free.  Not $(MAKE), which -n would run.
+PARTS := cpp python go java docs frameworks packages
+test: all environment original servers
+	@echo "Testing: $(PARTS). Each part prints its results when it ends."
+	@make --no-print-directory -k -j 2 --output-sync=target $(PARTS:%=test-%)
 
 test-cpp: all
 	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) $(if $(ONLY),-R '$(ONLY)')
@@ -88,9 +104,11 @@ test-large: python environment
 test-docs: all environment servers test-go test-java
 	@$(PYTEST) tests/conformance tests/docs
 
+# SMDEBUG_RELEASE=1 also makes a release and tries all its files, on old systems too.
+SMDEBUG_RELEASE ?=
 test-packages: all environment servers
-	@tools/setup.sh embed torch wheel
-	@$(PYTEST) tests/embed tests/packages
+	@tools/setup.sh embed torch java $(if $(SMDEBUG_RELEASE),portable)
+	@$(PYTEST) tests/embed tests/packages $(if $(SMDEBUG_RELEASE),tests/release)
 
 # The static library, and programs that link it; compiles the library again if ccache lacks it.
 test-static: environment
@@ -135,7 +153,13 @@ aarch64:
 # Tests that build under QEMU, and compares it with this machine's.
 test-aarch64: export SMDEBUG_SYSROOT := $(CACHE)/sysroot-arm64
 test-aarch64: all environment aarch64
-	@$(PYTEST) tests/portability
+	@$(PYTEST) tests/portability/test_aarch64.py
+
+# Builds for musl, the C library of Alpine Linux, and runs the tests of the core.
+test-musl: all environment
+	@tools/setup.sh musl
+	@tools/portable.sh x86_64-musl build/musl
+	@$(PYTEST) tests/portability/test_musl.py
 
 # Fuzzes each parser of outside input for SECONDS_EACH with libFuzzer; keeps findings in build/fuzz.
 SECONDS_EACH ?= 60
@@ -154,9 +178,23 @@ coverage:
 	@ctest --test-dir build/coverage --output-on-failure -j $(JOBS) -LE lint -E 'leak|cpp_memory' > build/coverage/tests.log
 	@tools/coverage.sh build/coverage $(CACHE)/gcovr/bin/gcovr
 
-# Creates a release: the sources, the SBOM, checksums.
+# Creates the archive of the sources and its SBOM.
 dist:
 	@tools/dist.sh dist
+
+# Creates all files of a release in dist, with checksums and SBOMs.  Builds for each architecture.
+ARCHITECTURES ?= x86_64 aarch64
+release:
+	@tools/setup.sh java portable
+	@rm -rf dist
+	@tools/release.sh dist $(ARCHITECTURES)
+
+# The library and the program for each Linux with glibc 2.17 or later, as archives in dist.
+portable:
+	@tools/setup.sh java portable
+	@for each in $(ARCHITECTURES); do \
+	  tools/portable.sh $$each build/portable-$$each && tools/tarball.sh $$each build/portable-$$each dist || exit 1; \
+	done
 
 # Checks that two builds of this commit, in two folders, are byte-identical.
 reproducible:
@@ -243,19 +281,20 @@ install: all
 uninstall:
 	@DESTDIR=$(DESTDIR) cmake -DRECORDS=$(CURDIR)/build/installed -DPREFIX=$(PREFIX) -P cmake/Uninstall.cmake
 
+# The packages of this machine's architecture, which need no library of the system.
+MACHINE := $(shell uname -m)
 wheel:
-	@tools/setup.sh wheel
-	@tools/wheel.sh dist
+	@tools/setup.sh portable
+	@tools/wheel.sh dist $(MACHINE)
 
-jar: python
-	@tools/setup.sh java
-	@tools/jar.sh build dist
+jar:
+	@tools/setup.sh java portable
+	@tools/portable.sh $(MACHINE) build/portable-$(MACHINE) smdebug_java
+	@tools/jar.sh dist build/portable-$(MACHINE)
 
 deb:
 	@tools/setup.sh
-	@cmake --preset deb > /dev/null
-	@cmake --build build/deb -j $(JOBS)
-	@cpack --config build/deb/CPackConfig.cmake -B build/packages
+	@tools/deb.sh build/deb build/packages
 
 clean:
 	rm -rf build .venv demo_output

@@ -1,29 +1,32 @@
-# SMDEBUG_BUNDLE: libsmdebug.so depends only on the C and C++ runtime.  It links Debian's static
-# libraries, and those built by tools/static_libraries.sh if Debian lacks them.
-set(SMDEBUG_STATIC_LIBRARIES "$ENV{SMDEBUG_STATIC_LIBRARIES}" CACHE PATH
-  "The folder that tools/static_libraries.sh has filled")
-if(NOT EXISTS ${SMDEBUG_STATIC_LIBRARIES}/made_from)
-  message(FATAL_ERROR "SMDEBUG_STATIC_LIBRARIES is \"${SMDEBUG_STATIC_LIBRARIES}\", "
-    "which tools/static_libraries.sh has not filled.  Run\n"
-    "  tools/static_libraries.sh FOLDER\nand pass -DSMDEBUG_STATIC_LIBRARIES=FOLDER.")
-endif()
-set(made ${SMDEBUG_STATIC_LIBRARIES})
-find_library(PCRE2_ARCHIVE libpcre2-8.a REQUIRED)
-find_library(SSL_ARCHIVE libssl.a REQUIRED)
-find_library(CRYPTO_ARCHIVE libcrypto.a REQUIRED)
-
+# SMDEBUG_BUNDLE, which cmake/Portable.cmake sets: everything but the C library is linked in.
+set(made ${SMDEBUG_STATIC_LIBRARIES}/lib)
 function(link_in name)
   set_target_properties(PkgConfig::${name} PROPERTIES INTERFACE_LINK_LIBRARIES "${ARGN}")
 endfunction()
-link_in(CJSON ${made}/lib/libcjson.a)
-link_in(CRYPTO ${CRYPTO_ARCHIVE} ${CMAKE_DL_LIBS})
-link_in(CURL ${made}/lib/libcurl.a ${SSL_ARCHIVE} ${CRYPTO_ARCHIVE} ${CMAKE_DL_LIBS})
-link_in(HIGHWAY ${made}/lib/libhwy.a)
-link_in(PCRE2 ${PCRE2_ARCHIVE})
+set(crypto ${made}/libcrypto.a ${CMAKE_DL_LIBS} Threads::Threads)
+link_in(CJSON ${made}/libcjson.a)
+link_in(CRYPTO ${crypto})
+link_in(CURL ${made}/libcurl.a ${made}/libssl.a ${crypto})
+link_in(HIGHWAY ${made}/libhwy.a)
+link_in(PCRE2 ${made}/libpcre2-8.a)
+set(SMDEBUG_BUNDLED libcjson.a libpcre2-8.a libhwy.a libcurl.a libssl.a libcrypto.a)
 if(SMDEBUG_CLI)
-  find_library(ZLIB_ARCHIVE libz.a REQUIRED)
-  link_in(ZLIB ${ZLIB_ARCHIVE})
-  link_in(MICROHTTPD ${made}/lib/libmicrohttpd.a)
-  set_target_properties(PkgConfig::MICROHTTPD PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${made}/include)
+  link_in(MICROHTTPD ${made}/libmicrohttpd.a Threads::Threads)
+  link_in(ZLIB ${made}/libz.a)
 endif()
-set_target_properties(PkgConfig::CURL PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${made}/include)
+
+# Target smdebug_archive: beside the shared library a static one, of the same objects.
+function(add_smdebug_archive)
+  set(archive ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/libsmdebug.a)
+  set(objects $<TARGET_OBJECTS:smdebug>)
+  foreach(layer IN LISTS SMDEBUG_LAYERS)
+    list(APPEND objects $<TARGET_OBJECTS:smdebug_${layer}>)
+  endforeach()
+  list(TRANSFORM SMDEBUG_BUNDLED PREPEND ${made}/ OUTPUT_VARIABLE archives)
+  set(tool ${PROJECT_SOURCE_DIR}/tools/one_archive.sh)
+  add_custom_command(OUTPUT ${archive}
+    COMMAND ${tool} ${SMDEBUG_STATIC_LIBRARIES}/bin smd_* ${archive} ${objects} ${archives}
+    DEPENDS ${tool} ${objects} ${archives} COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(smdebug_archive ALL DEPENDS ${archive})
+  install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+endfunction()

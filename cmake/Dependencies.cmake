@@ -21,7 +21,6 @@ if(SMDEBUG_TESTS)
 endif()
 fail_if_missing()
 
-option(SMDEBUG_BUNDLE "Link everything in but the C and C++ runtime, for packages" OFF)
 if(SMDEBUG_BUNDLE)
   include(Bundle)
   return()

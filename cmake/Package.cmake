@@ -10,8 +10,13 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/smdebug)
 install(EXPORT smdebugTargets NAMESPACE smdebug:: DESTINATION ${package_folder}
   COMPONENT development)
 set(SMDEBUG_PC_PRIVATE "")
-set(config "")
-if(NOT BUILD_SHARED_LIBS)
+set(before "")
+set(after "")
+if(SMDEBUG_BUNDLE)
+  add_smdebug_archive()
+  file(READ cmake/BundleConfig.cmake after)
+  set(SMDEBUG_PC_PRIVATE "Libs.private: -lm -pthread -ldl\n")
+elseif(NOT BUILD_SHARED_LIBS)
   set(modules "CJSON libcjson" "HIGHWAY libhwy" "PCRE2 libpcre2-8")
   set(libraries "-lcjson -lpcre2-8 -lhwy")
   if(SMDEBUG_S3)
@@ -24,13 +29,13 @@ if(NOT BUILD_SHARED_LIBS)
     string(APPEND STATIC_MODULES "pkg_check_modules(${arguments})\n")
   endforeach()
   configure_file(cmake/StaticConfig.cmake.in StaticConfig.cmake @ONLY)
-  file(READ ${PROJECT_BINARY_DIR}/StaticConfig.cmake config)
+  file(READ ${PROJECT_BINARY_DIR}/StaticConfig.cmake before)
   # Not Requires.private: the shared libcurl needs nothing of what a static one does.
   set(SMDEBUG_PC_PRIVATE
     "Libs.private: ${libraries} -lstdc++ -lm -pthread -ldl\n")
 endif()
 file(WRITE ${PROJECT_BINARY_DIR}/smdebugConfig.cmake
-  "${config}include(\${CMAKE_CURRENT_LIST_DIR}/smdebugTargets.cmake)\n")
+  "${before}include(\${CMAKE_CURRENT_LIST_DIR}/smdebugTargets.cmake)\n${after}")
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/smdebugConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/smdebugConfig.cmake

@@ -23,7 +23,10 @@ def main(proxy: str, folder: str, version: str) -> None:
     with zipfile.ZipFile(versions / f"{version}.zip", "w") as archive:
         for path in sorted(root.rglob("*")):
             if path.is_file():
-                archive.write(path, f"{module}@{version}/{path.relative_to(root)}")
+                # The same time in each zip, so that equal modules are equal files.
+                member = zipfile.ZipInfo(f"{module}@{version}/{path.relative_to(root)}")
+                member.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(member, path.read_bytes())
 
 
 if __name__ == "__main__":

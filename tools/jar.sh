@@ -1,14 +1,16 @@
 #!/bin/sh
-# Builds the Java package from the native parts in BUILD: jar.sh BUILD FOLDER.  FOLDER gets the jar
-# for this platform, and those of its sources and documentation.
+# Builds the Java package: jar.sh FOLDER BUILD...  FOLDER gets the jar, with the native parts of each
+# BUILD of tools/portable.sh, and the jars of its sources and its documentation.
 set -eu
 
-build="$(mkdir -p "$1" && cd "$1" && pwd)"
-folder="$(mkdir -p "$2" && cd "$2" && pwd)"
+folder="$(mkdir -p "$1" && cd "$1" && pwd)"
+shift
 here="$(cd "$(dirname "$0")/.." && pwd)"
+parts="$(mktemp -d)"
+trap 'rm -rf "$parts"' EXIT
 
-"$here/tools/java_native.sh" "$build" >"$build/jar.log" || { cat "$build/jar.log"; exit 1; }
+for build in "$@"; do cp -r "$build/java/." "$parts"; done
 cd "$here/bindings/java"
 rm -f target/smdebug-*.jar
-"$here/tools/maven.sh" "$build/jar.log" 600 package -DskipTests -Dsmdebug.native.dir="$build/java"
+"$here/tools/maven.sh" "$parts/jar.log" 600 package -DskipTests -Dsmdebug.native.dir="$parts"
 cp target/smdebug-*.jar "$folder"

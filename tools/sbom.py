@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the software bill of materials of the library as SPDX 2.3: sbom.py VERSION TIMESTAMP.
+"""Writes the software bill of materials of the library as SPDX 2.3: sbom.py VERSION TIMESTAMP [PARTS].
 
-Versions come from pkg-config on this machine, or from the package of a library that is found
-only by its header.
+It is that of a build from source: versions come from pkg-config on this machine, or from the package
+of a library that is found only by its header.  With PARTS, the parts.txt of
+tools/static_libraries.sh, it is that of the packages that have everything linked in.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -38,17 +40,30 @@ PARTS = [
     Part("zlib", "Zlib", "https://zlib.net", DYNAMIC, pkg_config="zlib"),
     Part("openssl", "Apache-2.0", "https://www.openssl.org", DYNAMIC, pkg_config="libcrypto"),
 ]
+# What the packages' compiler brings: the C++ library.
+RUNTIME = Part("llvm-runtime", "Apache-2.0 WITH LLVM-exception", "https://libcxx.llvm.org", STATIC)
 
 
 def output_of(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
 
 
+def without_revision(version: str) -> str:
+    return re.sub(r"^\d+:|[-+].*$", "", version)
+
+
+def bundled(path: str) -> list[tuple[Part, str]]:
+    """The parts of packages, with their versions."""
+    versions = dict(line.split() for line in Path(path).read_text(encoding="utf-8").splitlines())
+    parts = [part._replace(link=STATIC) for part in PARTS] + [RUNTIME]
+    return [(part, without_revision(versions[part.name])) for part in parts]
+
+
 def version_of(part: Part) -> str:
     if part.pkg_config:
         return output_of("pkg-config", "--modversion", part.pkg_config)
     version = output_of("dpkg-query", "--showformat=${Version}", "--show", part.package)
-    return re.sub(r"^\d+:|[-+].*$", "", version)
+    return without_revision(version)
 
 
 def package(name: str, version: str, license: str, home: str) -> dict[str, Any]:
@@ -64,18 +79,18 @@ def package(name: str, version: str, license: str, home: str) -> dict[str, Any]:
     }
 
 
-def document(version: str, timestamp: str) -> dict[str, Any]:
+def document(version: str, timestamp: str, parts: list[tuple[Part, str]], kind: str) -> dict[str, Any]:
     own = package("libsmdebug", version, "Apache-2.0", "NOASSERTION")
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
-    relations += [(own["SPDXID"], part.link, f"SPDXRef-{part.name}") for part in PARTS]
+    relations += [(own["SPDXID"], part.link, f"SPDXRef-{part.name}") for part, _ in parts]
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
-        "name": f"libsmdebug-{version}",
-        "documentNamespace": f"https://spdx.org/spdxdocs/libsmdebug-{version}",
+        "name": f"libsmdebug-{version}{kind}",
+        "documentNamespace": f"https://spdx.org/spdxdocs/libsmdebug-{version}{kind}",
         "creationInfo": {"created": timestamp, "creators": ["Organization: libsmdebug developers"]},
-        "packages": [own, *(package(part.name, version_of(part), part.license, part.home) for part in PARTS)],
+        "packages": [own, *(package(part.name, its, part.license, part.home) for part, its in parts)],
         "relationships": [
             {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
             for one, kind, other in relations
@@ -84,4 +99,8 @@ def document(version: str, timestamp: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(document(*sys.argv[1:3]), indent=2))
+    if len(sys.argv) > 3:
+        result = document(*sys.argv[1:3], bundled(sys.argv[3]), "-bundled")
+    else:
+        result = document(*sys.argv[1:3], [(part, version_of(part)) for part in PARTS], "")
+    print(json.dumps(result, indent=2))

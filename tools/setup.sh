@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs missing Debian packages and prints their names.  The arguments select groups of
-# packages: build (always), lint, fuzz, bench, embed, java, torch, pytorch, wheel, browser, aarch64.
+# packages: build (always), lint, fuzz, bench, embed, java, torch, pytorch, portable, browser, musl, aarch64.
 set -eu
 
 build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
@@ -16,7 +16,9 @@ command -v cargo >/dev/null || embed="$embed rustc-web cargo-web"
 java="default-jdk-headless maven unzip"
 torch="libtorch-dev"
 pytorch="python3-torch python3-venv"
-wheel="dpkg-dev binutils"
+# Packages to build and try the files of a release, for both architectures.
+portable="dpkg-dev make perl binutils binutils-aarch64-linux-gnu qemu-user-static mmdebstrap"
+musl="dpkg-dev make perl musl"
 aarch64="g++-aarch64-linux-gnu qemu-user-static mmdebstrap"
 # Packages for tests of HTML pages.
 browser="chromium chromium-driver"
@@ -32,7 +34,8 @@ for group in "$@"; do
     java) wanted="$wanted $java" ;;
     torch) wanted="$wanted $torch" ;;
     pytorch) wanted="$wanted $pytorch" ;;
-    wheel) wanted="$wanted $wheel" ;;
+    portable) wanted="$wanted $portable" ;;
+    musl) wanted="$wanted $musl" ;;
     aarch64) wanted="$wanted $aarch64" ;;
     browser) wanted="$wanted $browser" ;;
     *) echo "setup.sh: unknown group of packages '$group'" >&2; exit 2 ;;

@@ -1,7 +1,8 @@
 #include "serve/access.h"
 
 #include <arpa/inet.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -49,7 +50,8 @@ std::string MakeToken() {
   std::array<unsigned char, kTokenBytes> bytes{};
   size_t filled = 0;
   while (filled < bytes.size()) {
-    const ssize_t got = getrandom(bytes.data() + filled, bytes.size() - filled, 0);
+    // Not getrandom(), which glibc before 2.25 lacks.
+    const long got = syscall(SYS_getrandom, bytes.data() + filled, bytes.size() - filled, 0U);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       throw std::runtime_error(std::string("the system has no random numbers: ") +

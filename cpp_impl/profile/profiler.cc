@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/strings.h"
+#include "base/system_calls.h"
 #include "profile/file_names.h"
 #include "profile/json_text.h"
 #include "profile/leftovers.h"
@@ -24,7 +25,8 @@ int32_t ThreadNumber() {
     int32_t number = 0;
   };
   thread_local Known known;
-  if (known.number == 0 || !known.mark.IsSameProcess()) known = {ProcessMark(), gettid()};
+  if (known.number == 0 || !known.mark.IsSameProcess())
+    known = {ProcessMark(), system_calls::ThreadNumber()};
   return known.number;
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/strings.h"
+#include "base/system_calls.h"
 
 namespace smdebug::storage {
 namespace {
@@ -18,7 +19,7 @@ Status NameIsTaken(const std::string &name) {
 
 // Renames without replacing a file.  On failure returns -1 and sets errno.
 int RenameNew(int root, const std::string &from, const std::string &to) {
-  if (renameat2(root, from.c_str(), root, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (system_calls::RenameNew(root, from.c_str(), to.c_str()) == 0) return 0;
   // Some file systems and sandboxes lack the flag.
   if (errno != EINVAL && errno != ENOSYS) return -1;
   if (faccessat(root, to.c_str(), F_OK, 0) == 0) {

@@ -1,17 +1,12 @@
-"""The packages, built once."""
+"""The source package, built once."""
 
 from __future__ import annotations
 
-import re
-import sys
 import tarfile
-from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "s3"))
-
-from environments import ROOT, new_environment, run  # noqa: E402
+from environments import ROOT, new_environment, run
 
 
 @pytest.fixture
@@ -20,30 +15,10 @@ def environment(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def packages(tmp_path_factory):
-    """The folder in which tools/wheel.sh leaves the wheel and the source package."""
+def source_package(tmp_path_factory):
     folder = tmp_path_factory.mktemp("packages")
-    run(ROOT / "tools/wheel.sh", folder, timeout=1500)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def wheel(packages):
-    [path] = packages.glob("*.whl")
-    return path
-
-
-@pytest.fixture(scope="session")
-def unpacked(wheel, tmp_path_factory):
-    """What is in the wheel."""
-    folder = tmp_path_factory.mktemp("unpacked")
-    run(sys.executable, "-m", "zipfile", "-e", wheel, folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def source_package(packages):
-    [path] = packages.glob("*.tar.gz")
+    run(ROOT / "tools/wheel.sh", folder, timeout=300)
+    [path] = folder.glob("*.tar.gz")
     return path
 
 
@@ -55,9 +30,3 @@ def sources(source_package, tmp_path_factory):
         archive.extractall(folder, filter="data")
     [root] = folder.iterdir()
     return root
-
-
-@pytest.fixture(scope="session")
-def version():
-    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
-    return re.search(r"project\(smdebug VERSION ([0-9.]+)", text).group(1)

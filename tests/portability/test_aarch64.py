@@ -4,69 +4,24 @@ this machine's build.  `make test-aarch64` prepares both."""
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from pathlib import Path
-from typing import Dict, List
+from typing import List
 
 import pytest
+from other_builds import C_TESTS, NATIVE, ROOT, SCENARIO, UNIT_TESTS, answers, contents, run
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
-sys.path.append(str(HERE.parent / "conformance"))
+sys.path.append(str(ROOT / "tests/conformance"))
 from comparing import differences, files_of, results_of  # noqa: E402
 
-SCENARIO = HERE.parent / "conformance" / "scenario.json"
-NATIVE = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
 CROSS = NATIVE / "aarch64"
 # The newest processor that QEMU knows, with SVE; and the oldest, with neither SVE nor the
 # instruction for CRC-32C's wide products.
 PROCESSORS = ["max", "cortex-a53"]
 
-UNIT_TESTS = ["base_test", "format_test", "record_test", "analyze_test"]
-C_TESTS = [
-    "smoke_test",
-    "null_test",
-    "output_test",
-    "settings_test",
-    "files_test",
-    "callback_test",
-    "dlpack_test",
-    "hook_threads_test",
-    "late_test",
-    "metadata_test",
-    "owned_test",
-    "profiler_test",
-    "scan_test",
-    "statistics_test",
-    "values_test",
-]
-
 
 def emulated(program: str, processor: str = "max") -> List[str]:
     sysroot = os.environ["SMDEBUG_SYSROOT"]
     return ["qemu-aarch64-static", "-L", sysroot, "-cpu", processor, str(CROSS / "bin" / program)]
-
-
-def run(command: List[str], folder: Path, **variables: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "SMDEBUG_TRAINING_END_DELAY_REFRESH": "0", **variables},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return done.stdout
-
-
-def contents(folder: Path) -> Dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.mark.parametrize("program", UNIT_TESTS)
@@ -132,11 +87,6 @@ def test_the_same_answers_to_the_scenario(scenario):
 @pytest.mark.parametrize("command", [["ls"], ["verify"], ["rules"]], ids=lambda each: each[0])
 def test_the_program_prints_the_same(command, scenario):
     trial = str(scenario / "native" / "trial")
-    outputs = []
-    for program in ([str(NATIVE / "bin" / "smdebug")], emulated("smdebug")):
-        done = subprocess.run(
-            [*program, *command, trial], capture_output=True, text=True, timeout=120
-        )
-        outputs.append((done.returncode, done.stdout, done.stderr))
-    assert outputs[0] == outputs[1]
-    assert outputs[0][1] != ""
+    programs = ([str(NATIVE / "bin" / "smdebug")], emulated("smdebug"))
+    native, cross = (answers([*program, *command, trial], scenario) for program in programs)
+    assert cross == native

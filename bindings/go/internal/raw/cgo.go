@@ -7,7 +7,6 @@ package raw
 //go:generate ../../../../tools/go_generate.sh
 
 /*
-#cgo pkg-config: smdebug
 #include <smdebug.h>
 
 // Handles come as numbers, as SWIG has them; Go takes no number for a pointer.

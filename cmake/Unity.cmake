@@ -1,0 +1,19 @@
+# SMDEBUG_UNITY: one call of the compiler reads many sources, which takes a fifth of the time.
+option(SMDEBUG_UNITY "Compile groups of sources at once; needs Python" OFF)
+if(SMDEBUG_UNITY)
+  find_program(PYTHON3 python3 REQUIRED)
+endif()
+
+# Replaces the sources in a variable by files that include them.  Their names as seen from FOLDER must
+# be found in the search path.
+function(unite variable name folder)
+  if(NOT SMDEBUG_UNITY)
+    return()
+  endif()
+  execute_process(COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tools/unity_groups.py
+    ${CMAKE_CURRENT_BINARY_DIR}/${name} ${folder} ${${variable}}
+    OUTPUT_VARIABLE files COMMAND_ERROR_IS_FATAL ANY)
+  string(STRIP "${files}" files)
+  string(REPLACE "\n" ";" files "${files}")
+  set(${variable} ${files} PARENT_SCOPE)
+endfunction()
