@@ -254,7 +254,7 @@ def test_what_is_no_tensor_is_no_loss(out_dir):
 # ---- modules -----------------------------------------------------------------------------
 
 
-def test_modules_are_registered_once(out_dir):
+def test_modules_are_registered_once(out_dir, caplog):
     model = Tower()
     hook = smd.Hook(out_dir)
     hook.register_module(model)
@@ -264,6 +264,7 @@ def test_modules_are_registered_once(out_dir):
         hook.register_module(nn.Sequential(nn.Sequential(nn.ReLU(), model[1])))
     with pytest.raises(SMDebugTypeError, match="a Tensor is not a torch.nn.Module"):
         hook.register_module(X)
+    assert caplog.text == ""
 
 
 @pytest.mark.filterwarnings("ignore:Lazy modules")

@@ -211,7 +211,6 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def _register(self, module: Any, name: Optional[str], counts_calls: bool) -> None:
         """Registers a model, of which a call begins a step only with `counts_calls`."""
         _check_module(module)
-        model = RegisteredModel(module, self._free_name(module, name), name is not None)
         registered = [model.module for model in self._models]
         for path, inner in module.named_modules():
             if inner in self._watched or any(inner is each for each in registered):
@@ -223,6 +222,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 raise SMDebugValueError(
                     f"{path} is not initialised yet; call the model once, then register it"
                 )
+        model = RegisteredModel(module, self._free_name(module, name), name is not None)
         self._models.append(model)
         if getattr(module, "_compiled_call_impl", None) is None:
             self._watch_calls(model, module, counts_calls)
