@@ -211,13 +211,15 @@ class Serve final : public Command {
   }
 
  private:
-  // Threads that read at once would each keep the memory that they have freed.
+  // Threads that read at once would each keep the memory that they have freed, with glibc.
   static void LimitHeaps() {
+#ifdef M_ARENA_MAX
     constexpr int kHeaps = 2;
     constexpr int kLargeBlock = 128 * 1024;  // freed at once
     static_cast<void>(mallopt(M_ARENA_MAX, kHeaps));
     static_cast<void>(mallopt(M_MMAP_THRESHOLD, kLargeBlock));
     static_cast<void>(mallopt(M_TRIM_THRESHOLD, kLargeBlock));
+#endif
   }
 
   bool IsTls() const { return !certificate_.empty(); }
