@@ -10,7 +10,9 @@ class SystemClock final : public Clock {
  public:
   double WallSeconds() override {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration<double>(now).count();
+    // Exact in a double, unlike nanoseconds, which only some C++ libraries count.
+    return std::chrono::duration<double>(std::chrono::floor<std::chrono::microseconds>(now))
+        .count();
   }
   Duration Monotonic() override { return std::chrono::steady_clock::now().time_since_epoch(); }
   void WaitFor(CondVar &condition, Mutex &mutex, Duration time) override SMD_REQUIRES(mutex) {

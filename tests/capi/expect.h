@@ -44,7 +44,8 @@ static inline void expect_code(smd_error *error, smd_code code, const char *file
 static inline const char *fresh_folder(const char *name) {
   static char path[256];
   char command[300];
-  snprintf(path, sizeof path, "capi-test-%s-%d", name, (int)getpid());
+  const long process = getpid();
+  snprintf(path, sizeof path, "capi-test-%s-%ld", name, process);
   snprintf(command, sizeof command, "rm -rf '%s'", path);
   EXPECT(system(command) == 0);
   return path;

@@ -31,11 +31,19 @@ C_TESTS = [
 ]
 
 
-def run(command: List[str], folder: Path, **variables: str) -> str:
+# Reading a trial waits for none that could come late.
+NO_DELAY = {"SMDEBUG_TRAINING_END_DELAY_REFRESH": "0"}
+
+
+def run_unit_tests(command: List[str], folder: Path) -> None:
+    assert "[  PASSED  ]" in run([*command, "--gtest_brief=1"], folder, {})
+
+
+def run(command: List[str], folder: Path, variables: Dict[str, str] = NO_DELAY) -> str:
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "SMDEBUG_TRAINING_END_DELAY_REFRESH": "0", **variables},
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         timeout=240,

@@ -8,7 +8,7 @@ import sys
 from typing import List
 
 import pytest
-from other_builds import C_TESTS, NATIVE, ROOT, SCENARIO, UNIT_TESTS, answers, contents, run
+from other_builds import C_TESTS, NATIVE, ROOT, SCENARIO, UNIT_TESTS, answers, contents, run, run_unit_tests
 
 sys.path.append(str(ROOT / "tests/conformance"))
 from comparing import differences, files_of, results_of  # noqa: E402
@@ -26,13 +26,12 @@ def emulated(program: str, processor: str = "max") -> List[str]:
 
 @pytest.mark.parametrize("program", UNIT_TESTS)
 def test_the_engine(program, tmp_path):
-    assert "[  PASSED  ]" in run([*emulated(program), "--gtest_brief=1"], tmp_path)
+    run_unit_tests(emulated(program), tmp_path)
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_the_arithmetic(processor, tmp_path):
-    tests = run([*emulated("tensor_test", processor), "--gtest_brief=1"], tmp_path)
-    assert "[  PASSED  ]" in tests
+    run_unit_tests(emulated("tensor_test", processor), tmp_path)
 
 
 @pytest.mark.parametrize("program", C_TESTS)

@@ -239,14 +239,13 @@ TEST(LearningRateJump, FindsRatesAboveAllBefore) {
 }
 
 TEST(LearningRateJump, SparesSchedules) {
-  constexpr double kPi = 3.141592653589793;
+  static constexpr double kPi = 3.141592653589793;
   const std::map<std::string, std::function<double(double)>> schedules{
       {"constant", [](double) { return 1e-3; }},
       {"warm-up from zero", [](double step) { return std::min(1.0, step / 1000); }},
       {"warm-up by squares", [](double step) { return step * step; }},
-      {"one cycle",
-       [kPi](double step) { return 1.0 / 25 + 0.48 * (1 - std::cos(kPi * step / 300)); }},
-      {"restarts", [kPi](double step) { return 1 + std::cos(kPi * std::fmod(step, 200) / 200); }},
+      {"one cycle", [](double step) { return 1.0 / 25 + 0.48 * (1 - std::cos(kPi * step / 300)); }},
+      {"restarts", [](double step) { return 1 + std::cos(kPi * std::fmod(step, 200) / 200); }},
       {"steps", [](double step) { return std::pow(0.1, std::floor(step / 100)); }},
       {"inverse root", [](double step) { return std::min(step / 4000, 1 / std::sqrt(step + 1)); }},
       {"two phases", [](double step) { return step < 400 ? 1e-3 : 4e-3; }},
