@@ -23,7 +23,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 test-musl build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release portable clean environment original servers
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
 all: python
@@ -61,7 +61,7 @@ build-demo:
 	@tools/venv.sh $(CACHE)/swig bindings/requirements.txt
 	@mkdir -p build
 	@cmake --preset demo > build/demo.log 2>&1 || { cat build/demo.log; exit 1; }
-	@[ -x $(PYTHON) ] || PIP_NO_COMPILE=1 tools/venv.sh .venv examples/demo/requirements.txt & \
+	@[ -e .venv/requirements.sha256 ] || PIP_NO_COMPILE=1 tools/venv.sh .venv examples/demo/requirements.txt & \
 	  cmake --build build/demo -j $(JOBS) --target smdebug_python && wait $$!
 
 # Between edits: builds what changed, and runs the fast tests of the library, Python and the program.
@@ -188,13 +188,6 @@ release:
 	@tools/setup.sh java portable
 	@rm -rf dist
 	@tools/release.sh dist $(ARCHITECTURES)
-
-# The library and the program for each Linux with glibc 2.17 or later, as archives in dist.
-portable:
-	@tools/setup.sh java portable
-	@for each in $(ARCHITECTURES); do \
-	  tools/portable.sh $$each build/portable-$$each && tools/tarball.sh $$each build/portable-$$each dist || exit 1; \
-	done
 
 # Checks that two builds of this commit, in two folders, are byte-identical.
 reproducible:

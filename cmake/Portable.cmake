@@ -6,7 +6,7 @@ list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SMDEBUG_STATIC_LIBRARIES)
 if(NOT EXISTS "${SMDEBUG_STATIC_LIBRARIES}/made_from")
   message(FATAL_ERROR "SMDEBUG_STATIC_LIBRARIES is \"${SMDEBUG_STATIC_LIBRARIES}\", "
     "which tools/static_libraries.sh has not filled.  Run\n"
-    "  tools/static_libraries.sh ARCHITECTURE FOLDER\nand pass -DSMDEBUG_STATIC_LIBRARIES=FOLDER.")
+    "  tools/static_libraries.sh SYSTEM FOLDER\nand pass -DSMDEBUG_STATIC_LIBRARIES=FOLDER.")
 endif()
 file(STRINGS "${SMDEBUG_STATIC_LIBRARIES}/made_from" made_from LIMIT_COUNT 1)
 string(REGEX MATCH "^[a-z0-9_]+" CMAKE_SYSTEM_PROCESSOR "${made_from}")

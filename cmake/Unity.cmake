@@ -1,4 +1,4 @@
-# SMDEBUG_UNITY: one call of the compiler reads many sources, which takes a fifth of the time.
+# SMDEBUG_UNITY: one call of the compiler reads many sources, and their common headers once.
 option(SMDEBUG_UNITY "Compile groups of sources at once; needs Python" OFF)
 if(SMDEBUG_UNITY)
   find_program(PYTHON3 python3 REQUIRED)

@@ -45,4 +45,4 @@ done
 cp "$here/LICENSE" "$scratch/go"
 cp -r "$1/java/licenses" "$scratch/go/licenses"
 python3 "$here/tools/go_proxy.py" "$to" "$scratch/go" \
-  "v$(sed -n 's/^project(smdebug VERSION \([0-9.]*\).*/\1/p' "$here/CMakeLists.txt")"
+  "v$(cd "$here" && . tools/release_env.sh && echo "$version")"

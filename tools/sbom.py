@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes the software bill of materials of the library as SPDX 2.3: sbom.py VERSION TIMESTAMP [PARTS].
 
-It is that of a build from source: versions come from pkg-config on this machine, or from the package
-of a library that is found only by its header.  With PARTS, the parts.txt of
-tools/static_libraries.sh, it is that of the packages that have everything linked in.
+Without PARTS it describes a build from source.  Versions come from pkg-config on this machine; those
+of libraries that are headers only, from Debian's packages.  PARTS is the parts.txt of
+tools/static_libraries.sh.  With it, it describes the packages that have everything linked in.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ class Clock {
 
   virtual ~Clock() = default;
 
-  // Returns the seconds since 1970, UTC.
+  // Returns the seconds since 1970, UTC, to the microsecond.
   virtual double WallSeconds() = 0;
 
   // Returns the time since a fixed moment.  Never decreases.

@@ -60,8 +60,8 @@ class Root:
 
     @contextmanager
     def folder(self) -> Iterator[Path]:
-        """A folder for a test's files, which is seen from inside as /work."""
-        work = self.path / "work"
+        """A folder for a test's files, which is seen from inside as /test."""
+        work = self.path / "test"
         with (self.path.parent / f"{self.path.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             shutil.rmtree(work, ignore_errors=True)
@@ -72,12 +72,12 @@ class Root:
                 shutil.rmtree(work)
 
     def run(self, command: Sequence[object], seconds: int = 120, **variables: str) -> str:
-        """Runs a program of the root, in /work."""
+        """Runs a program of the root, in /test."""
         settings = [f"{name}={value}" for name, value in
-                    {"PATH": "/usr/bin:/bin", "HOME": "/work", "LC_ALL": "C", **variables}.items()]  # fmt: skip
+                    {"PATH": "/usr/bin:/bin", "HOME": "/test", "LC_ALL": "C", **variables}.items()]  # fmt: skip
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
         enter = ["unshare", "--mount", *user, "sh", "-c", ENTER]
-        return run([*enter, self.path, "/usr/bin/env", "-i", "-C", "/work", *settings, *command], seconds)
+        return run([*enter, self.path, "/usr/bin/env", "-i", "-C", "/test", *settings, *command], seconds)
 
     def emulated(self, program: Path, *arguments: object, seconds: int = 240, **variables: str) -> str:
         """Runs a program for another architecture with the libraries of this root."""

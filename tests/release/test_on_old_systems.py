@@ -32,10 +32,10 @@ def test_a_c_program_of_debian_11(linked, debian_11, archives, tried):
         (work / "first.c").write_text(first_block("README.md", "c"))
         options = ["--static"] if linked == "static" else []
         flags = debian_11.run(["pkg-config", *options, "--cflags", "--libs", "smdebug"],
-                              PKG_CONFIG_PATH="/work/smdebug/lib/pkgconfig").split()  # fmt: skip
+                              PKG_CONFIG_PATH="/test/smdebug/lib/pkgconfig").split()  # fmt: skip
         if linked == "static":
             flags = [flag.replace("-lsmdebug", "-l:libsmdebug.a") for flag in flags]
-        debian_11.run(["gcc", "first.c", "-o", "first", *flags, "-Wl,-rpath,/work/smdebug/lib"])
+        debian_11.run(["gcc", "first.c", "-o", "first", *flags, "-Wl,-rpath,/test/smdebug/lib"])
         assert PRINTED in debian_11.run(["./first"])
         check_trial(debian_11.run(["smdebug/bin/smdebug", "ls", "c_run"]))
         needed = run(["readelf", "-d", work / "first"])
@@ -57,7 +57,7 @@ def test_the_jar_on_debian_11(debian_11, jar, tried):
         (work / "First.java").write_text(first_block("docs/java.md", "java"))
         run(["javac", "--release", "17", "-cp", jar, "-d", work, work / "First.java"])
         [name] = [path.stem for path in work.glob("*.class") if b"main" in path.read_bytes() and "$" not in path.name]
-        debian_11.run([JAVA, "-cp", "smdebug.jar:.", name], TMPDIR="/work")
+        debian_11.run([JAVA, "-cp", "smdebug.jar:.", name], TMPDIR="/test")
     tried("Debian 11", "jar", "x86_64", "ran")
 
 
@@ -65,7 +65,7 @@ def test_the_wheel_on_debian_13(debian_13, wheels, tried):
     with debian_13.folder() as work:
         shutil.copytree(wheels["x86_64"], work / "packages")
         shutil.copy(SMOKE, work)
-        assert "without numpy" in debian_13.run(["python3", "smoke.py", "run"], PYTHONPATH="/work/packages")
+        assert "without numpy" in debian_13.run(["python3", "smoke.py", "run"], PYTHONPATH="/test/packages")
     tried("Debian 13", "wheel", "x86_64", "ran")
 
 
