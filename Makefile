@@ -22,7 +22,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 test-aarch64 test-musl build-asan \
+.PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 test-musl build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
@@ -148,10 +148,14 @@ aarch64:
 	@tools/setup.sh aarch64
 	@tools/sysroot.sh arm64 $(SMDEBUG_SYSROOT)
 	@cmake --preset aarch64 > /dev/null
-	@cmake --build build/aarch64 -j $(JOBS)
+	@cmake --build build/aarch64 -j $(JOBS) $(CROSS:%=--target %)
 
-# Tests that build under QEMU, and compares it with this machine's.
-test-aarch64: export SMDEBUG_SYSROOT := $(CACHE)/sysroot-arm64
+# Tests that build under QEMU, and compares it with this machine's; check-aarch64 does a part of it.
+check-aarch64 test-aarch64: export SMDEBUG_SYSROOT := $(CACHE)/sysroot-arm64
+check-aarch64: CROSS := base_test tensor_test format_test fixed_trial
+check-aarch64: all environment aarch64
+	@$(PYTEST) tests/portability/test_aarch64.py -k 'base_test or tensor_test or format_test or arithmetic or byte_for_byte'
+
 test-aarch64: all environment aarch64
 	@$(PYTEST) tests/portability/test_aarch64.py
 

@@ -1,13 +1,13 @@
 #include "serve/access.h"
 
 #include <arpa/inet.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-#include "base/system_calls.h"
 
 namespace smdebug::cli::serve {
 namespace {
@@ -50,7 +50,8 @@ std::string MakeToken() {
   std::array<unsigned char, kTokenBytes> bytes{};
   size_t filled = 0;
   while (filled < bytes.size()) {
-    const ssize_t got = system_calls::GetRandom(bytes.data() + filled, bytes.size() - filled);
+    // Not getrandom(), which glibc before 2.25 lacks.
+    const long got = syscall(SYS_getrandom, bytes.data() + filled, bytes.size() - filled, 0U);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       throw std::runtime_error(std::string("the system has no random numbers: ") +

@@ -17,9 +17,4 @@ inline int RenameNew(int folder, const char *from, const char *to) {
   return static_cast<int>(syscall(SYS_renameat2, folder, from, folder, to, kNoReplace));
 }
 
-// getrandom(), in glibc since 2.25: fills up to `size` bytes and returns their number.
-inline ssize_t GetRandom(void *bytes, size_t size) {
-  return static_cast<ssize_t>(syscall(SYS_getrandom, bytes, size, 0U));
-}
-
 }  // namespace smdebug::system_calls

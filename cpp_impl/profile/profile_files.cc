@@ -22,6 +22,7 @@ struct TimelineKind {
 constexpr std::array kTimelineKinds = {
     TimelineKind{"pythontimeline.json", "PythontimelineMetrics"},
     TimelineKind{"model_timeline.json", "DetailedframeworkMetrics"},
+    TimelineKind{"trace.json", "TFProfilerMetrics"},
     TimelineKind{"horovod_timeline.json", "HorovodMetrics"},
     TimelineKind{"smdataparallel_timeline.json", "SMDataParallelMetrics"},
 };

@@ -14,13 +14,13 @@ ORIGINAL = os.environ.get("SMDEBUG_ORIGINAL_PYTHON", "")
 pytestmark = pytest.mark.timeout(120)
 
 
-def dumped(python, scenario, out, environment):
+def dumped(python, folder, out, environment):
     done = subprocess.run(
         [
             python,
             str(HERE / "dump_profile.py"),
-            str(HERE / "fixtures" / scenario),
-            str(HERE / "fixtures" / scenario / "queries.json"),
+            str(folder),
+            str(folder / "queries.json"),
             str(out),
         ],
         capture_output=True,
@@ -37,8 +37,9 @@ def test_both_read_the_same(scenario, tmp_path):
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     (tmp_path / "theirs").mkdir()
     (tmp_path / "ours").mkdir()
-    theirs = dumped(ORIGINAL, scenario, tmp_path / "theirs", plain)
-    ours = dumped(sys.executable, scenario, tmp_path / "ours", dict(os.environ))
+    folder = HERE / "fixtures" / scenario
+    theirs = dumped(ORIGINAL, folder, tmp_path / "theirs", plain)
+    ours = dumped(sys.executable, folder, tmp_path / "ours", dict(os.environ))
     assert ours.keys() == theirs.keys()
     for mine, other in zip(ours["timesteps"], theirs["timesteps"]):
         assert mine == pytest.approx(other)

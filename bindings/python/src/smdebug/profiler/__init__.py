@@ -6,7 +6,11 @@ from smdebug.profiler.algorithm_metrics_reader import (
 )
 from smdebug.profiler.metrics_reader_base import MetricsReaderBase
 from smdebug.profiler.recording import Profiler
-from smdebug.profiler.system_metrics_reader import LocalSystemMetricsReader, S3SystemMetricsReader
+from smdebug.profiler.system_metrics_reader import (
+    LocalSystemMetricsReader,
+    S3NumpySystemMetricsReader,
+    S3SystemMetricsReader,
+)
 from smdebug.profiler.system_profiler_file_parser import ProfilerSystemEvent
 from smdebug.profiler.trace_event_file_parser import TraceEvent
 from smdebug.profiler.traces import import_chrome_trace
@@ -19,6 +23,7 @@ __all__ = [
     "Profiler",
     "ProfilerSystemEvent",
     "S3AlgorithmMetricsReader",
+    "S3NumpySystemMetricsReader",
     "S3SystemMetricsReader",
     "TimeUnits",
     "TraceEvent",

@@ -8,8 +8,10 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.profiler.metrics_reader_base import MetricsReaderBase, ReadsBucket, ReadsFolder
+from smdebug.profiler.tensorflow_traces import TensorFlowTraces
 from smdebug.profiler.trace_event_file_parser import ProcessInfo, TraceEvent
 from smdebug.profiler.utils import Time, get_timestamp_from_tracefilename
+from smdebug.tables.scan import Scan
 
 __all__ = ["AlgorithmMetricsReader", "LocalAlgorithmMetricsReader", "S3AlgorithmMetricsReader"]
 
@@ -17,8 +19,9 @@ __all__ = ["AlgorithmMetricsReader", "LocalAlgorithmMetricsReader", "S3Algorithm
 FILE_TYPES = {
     "PythontimelineMetrics": 0,
     "DetailedframeworkMetrics": 1,
-    "HorovodMetrics": 2,
-    "SMDataParallelMetrics": 3,
+    "TFProfilerMetrics": 2,
+    "HorovodMetrics": 3,
+    "SMDataParallelMetrics": 4,
 }
 
 
@@ -33,10 +36,29 @@ class AlgorithmMetricsReader(MetricsReaderBase):
     def __init__(self, path: str, use_in_memory_cache: bool = False) -> None:
         self._processes: Dict[Tuple[Any, str], ProcessInfo] = {}
         self._rows: Dict[Tuple[Any, str, str, Any], Tuple[ProcessInfo, Any]] = {}
+        self._traces = TensorFlowTraces()
         super().__init__(path, use_in_memory_cache)
 
+    def _list(self) -> List[str]:
+        names = super()._list()
+        self._traces.note(names)
+        return names
+
     def _stamp_of(self, name: str) -> Optional[int]:
-        return get_timestamp_from_tracefilename(name) or None
+        times = self._traces.times_of(name)
+        return times[1] if times else get_timestamp_from_tracefilename(name) or None
+
+    def _scans(
+        self, files: Sequence[str], times: Optional[Tuple[Time, Time]], columns: Sequence[str]
+    ) -> List[Scan]:
+        traces = [name for name in files if self._traces.is_trace(name)]
+        others = [name for name in files if not self._traces.is_trace(name)]
+        scans = super()._scans(others, times, columns)
+        if traces:
+            unpacked = self._traces.unpack(traces)
+            scan = self._scan(self._traces.root, unpacked, times, columns)
+            scans += [] if scan is None else [scan]
+        return scans
 
     def _files_between(self, start: Time, end: Time, timestamps: List[int]) -> Tuple[int, int]:
         # A file holds what ended before its stamp.

@@ -194,8 +194,8 @@ class MetricsReaderBase:
     def _read_columns(
         self, files: Sequence[str], times: Optional[Tuple[Time, Time]]
     ) -> Iterator[Dict[str, List[Any]]]:
-        scan = self._scan(files, times, self._columns())
-        return iter(()) if scan is None else batches(scan, self._wholes, self._objects)
+        for scan in self._scans(files, times, self._columns()):
+            yield from batches(scan, self._wholes, self._objects)
 
     def _read_arrays(
         self,
@@ -207,16 +207,26 @@ class MetricsReaderBase:
         """Returns what lies between about two times in microseconds, as `arrays` does; some may
         lie outside.  None if there are no files."""
         files = self._get_event_files_in_the_range(start, end)
-        scan = self._scan(files, (start, end), columns)
-        return None if scan is None else arrays(scan, parts)
+        scans = self._scans(files, (start, end), columns)
+        return arrays(scans, parts) if scans else None
+
+    def _scans(
+        self, files: Sequence[str], times: Optional[Tuple[Time, Time]], columns: Sequence[str]
+    ) -> List[Scan]:
+        scan = self._scan(self._root, files, times, columns)
+        return [] if scan is None else [scan]
 
     def _scan(
-        self, files: Sequence[str], times: Optional[Tuple[Time, Time]], columns: Sequence[str]
+        self,
+        folder: str,
+        files: Sequence[str],
+        times: Optional[Tuple[Time, Time]],
+        columns: Sequence[str],
     ) -> Optional[Scan]:
         if not files:
             return None
-        options = [("path", self._root)]
-        root = self._root.rstrip("/") + "/"
+        options = [("path", folder)]
+        root = folder.rstrip("/") + "/"
         options += [("file", name[len(root) :]) for name in files]
         options += [("column", name) for name in columns]
         if times is not None:

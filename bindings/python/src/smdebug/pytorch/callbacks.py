@@ -35,7 +35,8 @@ class _Steps(Protocol):
     # Whether the open step saves something, and the model that runs is recorded.
     _is_saving: bool
 
-    _late: Any
+    @property
+    def _late(self) -> Any: ...
 
     # Where the time goes, if the job is profiled.
     _profile: Any

@@ -389,8 +389,7 @@ class StepHook(FrameworkHook):
             return
         held = None if parameter is None else parameter.grad
         if name in self._sums:
-            before = self._sums[name]
-            before = held if before is None else before
+            before = held if self._sums[name] is None else self._sums[name]
             if before is not None:
                 gradient = before.detach() + gradient.detach()
                 self._sums[name] = gradient
@@ -398,6 +397,9 @@ class StepHook(FrameworkHook):
             # Until the next backward pass the parameter holds this one, if it holds no other.
             self._sums[name] = None if held is None else gradient.detach().clone()
         self._save_gradient(name, gradient)
+
+    def _on_held(self, name: str, held: Any) -> None:
+        raise NotImplementedError
 
     def _save_gradient(self, name: str, gradient: Any) -> None:
         raise NotImplementedError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Tuple
+from itertools import chain
+from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from smdebug import _raw
 from smdebug.exceptions import SMDebugRuntimeError
@@ -180,9 +181,11 @@ class CodedTexts:
 
 
 def arrays(
-    scan: Scan, parts: Mapping[str, Tuple[bytes, ...]]
+    scans: Sequence[Scan], parts: Mapping[str, Tuple[bytes, ...]]
 ) -> Tuple[Dict[str, Any], Dict[str, Dict[int, Dict[str, Any]]]]:
     """Returns all rows as arrays of NumPy, and some JSON objects of other columns.
+
+    The scans, at least one, have the same columns.
 
     Texts become `CodedTexts`; nulls are NO_INTEGER and NaN.  The columns in `parts` hold JSON: of
     each, the rows that contain one of the parts are returned, as dicts by the number of the row.
@@ -190,14 +193,14 @@ def arrays(
     Raises
     ------
     SMDebugRuntimeError
-        If the scan cannot be read to its end.
+        If a scan cannot be read to its end.
     """
     known: Dict[str, Dict[str, int]] = {}
-    kinds = {name: kind for name, kind in scan.schema.items() if name not in parts}
+    kinds = {name: kind for name, kind in scans[0].schema.items() if name not in parts}
     pieces: Dict[str, List[Any]] = {name: [] for name in kinds}
     found: Dict[str, Dict[int, Dict[str, Any]]] = {name: {} for name in parts}
     first = 0
-    for columns in _read(scan):
+    for columns in chain.from_iterable(map(_read, scans)):
         rows = 0
         for name, (array, kind) in columns.items():
             rows = array.length
