@@ -22,7 +22,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 test-musl build-asan \
+.PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-storage test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 test-musl build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
@@ -70,8 +70,9 @@ check: all environment
 	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) -LE 'lint|slow'
 	@$(PYTEST) $(QUICK)
 
-# Everything; two parts at once, as most leave a processor free.  Not $(MAKE), which -n would run.
-PARTS := cpp python go java docs frameworks packages
+# Everything; two parts at once, as most leave a processor free, the longest first.  Not $(MAKE),
+# which -n would run.
+PARTS := cpp python storage frameworks go java docs packages
 test: all environment original servers
 	@echo "Testing: $(PARTS). Each part prints its results when it ends."
 	@make --no-print-directory -k -j 2 --output-sync=target $(PARTS:%=test-%)
@@ -89,7 +90,10 @@ test-java: all environment servers
 test-python: all environment original servers
 	@tools/setup.sh browser
 	@tools/axe.sh $(SMDEBUG_AXE)
-	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop tests/profiler tests/faults
+	@$(PYTEST) tests/python tests/cli tests/profiler
+
+test-storage: all environment original servers
+	@$(PYTEST) tests/s3 tests/interop tests/faults
 
 # Runs all kills, power losses and failing calls, in each language; `make test` runs a subset.
 torture: export SMDEBUG_TORTURE := 1

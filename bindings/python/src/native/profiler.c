@@ -8,17 +8,35 @@ PyObject *SmdProfilerNow(PyObject *Py_UNUSED(module), PyObject *object) {
   return profiler == NULL ? NULL : PyLong_FromLongLong(smd_profiler_now(profiler));
 }
 
-/* profiler_step(profiler, step) -> 0 if the profiler is off for this step, else 1, plus 2, 4, 8 if
- * "detailed", "dataloader", "python" are active.  One call for a step: after the operations of a
- * training, each call finds little in the caches. */
+/* Reads a whole number; None is -1.  Returns -1 with an exception set. */
+static int Number(PyObject *object, int64_t *number) {
+  *number = object == Py_None ? -1 : PyLong_AsLongLong(object);
+  return *number == -1 && object != Py_None && PyErr_Occurred() != NULL ? -1 : 0;
+}
+
+/* profiler_step(profiler, step, phase, begin, ended) -> the microseconds since 1970, and 0 if the
+ * profiler is off for this step, else 1, plus 2, 4, 8 if "detailed", "dataloader", "python" are
+ * active.  Unless phase is None, first records the step `ended`, which lasted from begin until now.
+ * One call for a step: after the operations of a training, each call finds little in the caches. */
 PyObject *SmdProfilerStep(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   static const char *const features[] = {"detailed", "dataloader", "python"};
-  smd_profiler *profiler = SmdNativeHasCount("profiler_step", count, 2)
+  smd_profiler *profiler = SmdNativeHasCount("profiler_step", count, 5)
                                ? SmdNativePointer(args[0], SMD_NATIVE_PROFILER)
                                : NULL;
   int64_t step;
+  int64_t now;
   long active = 0;
   if (profiler == NULL || SmdNativeStep(args[1], &step) < 0) return NULL;
+  now = smd_profiler_now(profiler);
+  if (args[2] != Py_None) {
+    const char *phase = SmdNativeName(args[2]);
+    int64_t begin;
+    int64_t ended;
+    smd_error *error;
+    if (phase == NULL || Number(args[3], &begin) < 0 || Number(args[4], &ended) < 0) return NULL;
+    error = smd_profiler_event(profiler, phase, phase, ended, begin, now - begin, NULL);
+    if (error != NULL) return SmdNativeRaise(error);
+  }
   /* A file that changed is read, and may open the profiler. */
   Py_BEGIN_ALLOW_THREADS
   if (smd_profiler_update(profiler)) active = 1;
@@ -27,13 +45,7 @@ PyObject *SmdProfilerStep(PyObject *Py_UNUSED(module), PyObject *const *args, Py
     const char *name = i == 1 ? "DataLoaderIter" : NULL;
     if (smd_profiler_is_active(profiler, features[i], step, name) == 1) active |= 2L << i;
   }
-  return PyLong_FromLong(active);
-}
-
-/* Reads a whole number; None is -1.  Returns -1 with an exception set. */
-static int Number(PyObject *object, int64_t *number) {
-  *number = object == Py_None ? -1 : PyLong_AsLongLong(object);
-  return *number == -1 && object != Py_None && PyErr_Occurred() != NULL ? -1 : 0;
+  return Py_BuildValue("Ll", (long long)now, active);
 }
 
 /* profiler_event(profiler, name, phase, begin, duration, step, args): step, args and duration may

@@ -143,8 +143,13 @@ def saver(
     /,
 ) -> Saver: ...
 def profiler_now(profiler: Handle, /) -> int: ...
-def profiler_step(profiler: Handle, step: int, /) -> int:
-    """0: off; else 1, plus 2 for "detailed", 4 for "dataloader", 8 for "python"."""
+def profiler_step(
+    profiler: Handle, step: int, phase: Optional[str], begin: Optional[int], ended: int, /
+) -> Tuple[int, int]:
+    """The time, and 0: off; else 1, plus 2 for "detailed", 4 for "dataloader", 8 for "python".
+
+    With a phase, records the step `ended`, which began at `begin`, as an event.
+    """
 
 def profiler_event(
     profiler: Handle,

@@ -21,7 +21,6 @@ __all__ = ["StepProfile", "profile_of_job"]
 _SERVICE_FILE = "/opt/ml/input/config/profilerconfig.json"
 
 _event = _raw.profiler_event
-_now = _raw.profiler_now
 _start = _raw.profiler_step
 
 _STEPS = {mode: f"Step:ModeKeys.{mode.name}" for mode in ModeKeys}
@@ -62,11 +61,9 @@ class StepProfile:
 
     def begin_step(self, step: int, mode: ModeKeys) -> None:
         """Ends the open step, and begins the next one."""
-        now = _now(self._handle)
         begin, self._begin = self._begin, None
-        if begin is not None:
-            _event(self._handle, self._phase, self._phase, begin, now - begin, self.step, None)
-        active = _start(self._handle, step)
+        phase = None if begin is None else self._phase
+        now, active = _start(self._handle, step, phase, begin, self.step)
         self.step = step
         self._mode = mode
         self._phase = _STEPS[mode]

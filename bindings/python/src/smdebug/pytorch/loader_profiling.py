@@ -90,11 +90,13 @@ def _timed_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         profile = _watch.active()
         if profile is None:
             return original(iterator)
-        worker = _next_worker(iterator)
-        begin = profile.profiler.now()
+        worker = _next_worker(iterator) if getattr(iterator, "_num_workers", 1) else None
+        begin = _raw.profiler_now(profile.profiler._handle)
         batch = original(iterator)
-        name = f"{type(iterator).__name__}::GetNext"
-        profile.record(name, "DataLoaderIter", begin, _describe(profile, batch, worker))
+        args = None
+        if worker is not None or profile.has_sizes:
+            args = _describe(profile, batch, worker)
+        profile.record(f"{type(iterator).__name__}::GetNext", "DataLoaderIter", begin, args)
         return batch
 
     return timed
@@ -117,11 +119,11 @@ def _timed_iter(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return timed
 
 
-def _describe(profile: _Profile, batch: Any, worker: Optional[int]) -> Optional[str]:
-    if profile.has_sizes:
-        args = {} if worker is None else {"worker_id": worker}
-        return json.dumps({**args, "bytes": _size_of(batch)})
-    return None if worker is None else f'{{"worker_id": {worker}}}'
+def _describe(profile: _Profile, batch: Any, worker: Optional[int]) -> str:
+    if not profile.has_sizes:
+        return f'{{"worker_id": {worker}}}'
+    args = {} if worker is None else {"worker_id": worker}
+    return json.dumps({**args, "bytes": _size_of(batch)})
 
 
 def _next_worker(iterator: Any) -> Optional[int]:

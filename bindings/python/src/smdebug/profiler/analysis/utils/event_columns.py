@@ -71,14 +71,19 @@ class EventColumns:
         """
         import pandas as pd
 
-        times = pd.DataFrame({name: columns[name] for name in list(columns)[:2]})
+        np = self._np
+        starts, ends = list(columns.values())[:2]
+        order = np.lexsort((ends, starts))  # fast, as events are nearly in order
+        starts, ends = starts[order], ends[order]
+        is_twin = np.zeros(len(order) + 1, bool)  # of the one before
+        is_twin[1:-1] = (starts[1:] == starts[:-1]) & (ends[1:] == ends[:-1])
         # Most times occur once, so few rows must be compared as a whole.
-        rows = self._np.flatnonzero(times.duplicated(keep=False))
+        rows = np.sort(order[is_twin[1:] | is_twin[:-1]])
         if not len(rows):
             return slice(None)
         twins = pd.DataFrame({name: pd.Series(each).iloc[rows] for name, each in columns.items()})
-        is_kept = self._np.ones(len(self), bool)
-        is_kept[rows[self._np.asarray(twins.astype(str).duplicated())]] = False
+        is_kept = np.ones(len(self), bool)
+        is_kept[rows[np.asarray(twins.astype(str).duplicated())]] = False
         return is_kept
 
     # ---- columns ------------------------------------------------------------------------

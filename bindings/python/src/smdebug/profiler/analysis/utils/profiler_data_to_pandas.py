@@ -278,7 +278,7 @@ class PandasFrame:
         )
         frame["start_time_us"] -= self.start_time
         frame["end_time_us"] -= self.start_time
-        return frame[rows].reset_index(drop=True)
+        return frame if isinstance(rows, slice) else frame[rows].reset_index(drop=True)
 
     def _with_cached(self, cached: List[pd.DataFrame], new: pd.DataFrame) -> pd.DataFrame:
         cached.append(new)
