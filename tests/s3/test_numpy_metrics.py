@@ -110,6 +110,21 @@ def test_a_time_without_samples_gives_empty_matrices(profile, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_values_beyond_all_limits_are_cut(server, bucket, environment, tmp_path, recwarn):
+    lines = "".join(
+        json.dumps({"Type": "cpu", "Name": "cpu0", "Dimension": "CPUUtilization", "Value": value,
+                    "NodeId": "algo-1", "Timestamp": BEGIN + i / 2}) + "\n"
+        for i, value in enumerate([1e300, 1e300, -1e300, -1e300])
+    )  # fmt: skip
+    key = f"job/system/incremental/2024020100/{BEGIN}.algo-1.json"
+    server.client().put_object(Bucket=bucket, Key=key, Body=lines.encode())
+    found = reader(f"s3://{bucket}/job", tmp_path).get_events(BEGIN, BEGIN + 2, False, unit=TimeUnits.SECONDS)
+    assert found[0][0].tolist() == [[255], [0]]
+    values = np.fromfile(tmp_path / f"algo-1/{found[2][0][0][0]}#1.npy", np.int32)
+    assert values[:4].tolist() == [2**31 - 1] * 2 + [-(2**31) + 1] * 2
+    assert not [each for each in recwarn if issubclass(each.category, RuntimeWarning)]
+
+
 def test_what_is_wrong_is_named(profile, tmp_path):
     with pytest.raises(SMDebugValueError, match=r"start_time is .* multiple of frequency \* group_size, .* 1000000 us"):
         reader(profile, tmp_path).get_events(BEGIN * 10**6 + 1, BEGIN * 10**6 + 10**6, False)

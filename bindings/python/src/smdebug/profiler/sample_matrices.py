@@ -11,6 +11,8 @@ from smdebug.core.utils import is_s3
 
 __all__ = ["Samples", "filled_forward", "ragged", "write_array"]
 
+_MOST = 2**31 - 1
+
 
 class Samples:
     """The samples of one node, one array for each property: column, time in microseconds, value."""
@@ -49,7 +51,7 @@ def ragged(samples: Samples, rows: Any, shape: Tuple[int, int], empty: int) -> T
     import numpy as np
 
     values, times = np.full(shape, empty, np.int32), np.full(shape, empty, np.int64)
-    values[rows, samples.columns] = np.nan_to_num(samples.values).astype(np.int32)
+    values[rows, samples.columns] = np.clip(np.nan_to_num(samples.values), -_MOST, _MOST)
     times[rows, samples.columns] = samples.times
     return values, times
 

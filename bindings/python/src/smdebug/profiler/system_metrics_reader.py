@@ -268,7 +268,7 @@ class S3NumpySystemMetricsReader(S3SystemMetricsReader):
         matrix = filled_forward(matrix[::-1], most)[::-1]
         matrix[np.isnan(matrix)] = 0
         groups = matrix.reshape(-1, self.group_size, matrix.shape[1])
-        means: "np.ndarray[Any, Any]" = groups.mean(axis=1).astype(np.uint8)
+        means: "np.ndarray[Any, Any]" = np.clip(groups.mean(axis=1), 0, 255).astype(np.uint8)
         return means
 
     def _store(self, node: int, samples: Samples, start: int) -> Files:
