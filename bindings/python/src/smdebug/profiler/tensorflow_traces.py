@@ -9,9 +9,8 @@ import tempfile
 import zlib
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-from smdebug.core.buckets import open_bucket
 from smdebug.core.logger import get_logger
-from smdebug.core.utils import is_s3
+from smdebug.core.utils import read_file
 from smdebug.exceptions import SMDebugError
 
 __all__ = ["TensorFlowTraces"]
@@ -88,7 +87,7 @@ class TensorFlowTraces:
 
 def _events_in(name: str) -> List[Any]:
     decompressor = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    content = decompressor.decompress(_read(name), _MOST)
+    content = decompressor.decompress(read_file(name), _MOST)
     if decompressor.unconsumed_tail:
         raise ValueError("it has more than 512 MiB")
     if not decompressor.eof:
@@ -98,11 +97,3 @@ def _events_in(name: str) -> List[Any]:
     if not isinstance(events, list):
         raise ValueError("it has no traceEvents")
     return [event for event in events if isinstance(event, dict) and "ph" in event]
-
-
-def _read(name: str) -> bytes:
-    on_s3, bucket, key = is_s3(name)
-    if on_s3:
-        return open_bucket(str(bucket)).read(str(key))
-    with open(name, "rb") as file:
-        return file.read()
