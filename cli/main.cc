@@ -38,7 +38,7 @@ std::vector<std::unique_ptr<Command>> Commands() {
   return commands;
 }
 
-ExitCode Run(int count, char **words) {
+ExitCode RunProgram(int count, char **words) {
   try {
     RequireAbi();
     const ExitCode code = RunCommandLine(count, words, Commands());
@@ -65,5 +65,5 @@ int main(int count, char **words) {
   // If the reader of stdout is gone, the program stops silently, even if its parent ignores
   // SIGPIPE.
   static_cast<void>(std::signal(SIGPIPE, SIG_DFL));
-  return static_cast<int>(smdebug::cli::Run(count, words));
+  return static_cast<int>(smdebug::cli::RunProgram(count, words));
 }

@@ -25,14 +25,14 @@ constexpr std::chrono::milliseconds kBetweenPolls{500};
 constexpr size_t kWidthInPipes = 80;
 constexpr size_t kIndent = 8;  // for the description of a parameter
 
-std::string ToJson(const Finding &finding) {
+std::string JsonOf(const Finding &finding) {
   JsonWriter json;
   ToJson(finding, &json);
   return json.Take();
 }
 
 // Returns the JSON of a rule without findings, which has the same fields.
-std::string ToJson(const RuleResult &result) {
+std::string JsonOf(const RuleResult &result) {
   JsonWriter json;
   json.BeginObject().Key("rule").Text(result.rule).Key("status").Text(Name(result.status));
   for (const char *field :
@@ -42,7 +42,7 @@ std::string ToJson(const RuleResult &result) {
   return json.Key("message").Text(result.message).EndObject().Take();
 }
 
-std::string ToJson(const std::vector<RuleInfo> &rules) {
+std::string JsonOf(const std::vector<RuleInfo> &rules) {
   JsonWriter json;
   json.BeginArray();
   for (const RuleInfo &rule : rules) {
@@ -203,7 +203,7 @@ class Rules final : public Command {
 
   void Report(const Finding &finding) {
     ++(finding.level == Level::kFinding ? findings_ : looks_);
-    if (as_json_) return Print(ToJson(finding) + "\n");
+    if (as_json_) return Print(JsonOf(finding) + "\n");
     Printer().Print(finding);
   }
 
@@ -237,7 +237,7 @@ class Rules final : public Command {
     std::map<RuleStatus, int64_t> by_status;
     for (const RuleResult &result : results) {
       ++by_status[result.status];
-      if (!result.first) Print(ToJson(result) + "\n");
+      if (!result.first) Print(JsonOf(result) + "\n");
     }
     JsonWriter json;
     json.BeginObject().Key("summary").BeginObject().Key("trial").Text(path_);
@@ -251,7 +251,7 @@ class Rules final : public Command {
           RuleStatus::kNoTensors, RuleStatus::kNotEnoughData}) {
       json.Key(smdebug::Name(status)).Whole(by_status[status]);
     }
-    cli::ToJson(causes, &json.EndObject().Key("diagnosis"));
+    ToJson(causes, &json.EndObject().Key("diagnosis"));
     Print(json.EndObject().EndObject().Take() + "\n");
   }
 
@@ -279,7 +279,7 @@ class Rules final : public Command {
   ExitCode List() const {
     const std::vector<RuleInfo> rules = ListedRules();
     if (as_json_) {
-      Print(ToJson(rules) + "\n");
+      Print(JsonOf(rules) + "\n");
       return ExitCode::kNoFindings;
     }
     const size_t width =

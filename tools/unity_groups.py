@@ -3,6 +3,8 @@
 
 Writes OUTPUT_0.cc and so on, and prints all sources to compile instead of FILES.  A name that a source
 keeps to itself, in an unnamed namespace, gets a number where another source of the group has that word.
+Such a name must not be used with the namespace around it, nor belong to functions of a header too: then
+the compiler misses one of them.
 """
 
 from __future__ import annotations
