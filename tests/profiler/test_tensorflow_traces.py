@@ -19,7 +19,7 @@ BEGIN, END = 1706745590000000, 1706745591000000
 FAR = 4_000_000_000_000_000
 
 
-def trace_of(shift=0.0):
+def trace_of():
     """As TensorFlow's converter writes it: floats, and an empty object at the end."""
     events = [
         {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}},
@@ -29,9 +29,9 @@ def trace_of(shift=0.0):
         {"ph": "M", "pid": 47, "tid": 9, "name": "thread_name", "args": {"name": "python"}},
     ]
     for i in range(20):
-        events.append({"ph": "X", "pid": 1, "tid": 13, "ts": 1000.25 * i + shift, "dur": 800.5, "name": f"MatMul:{i}",
+        events.append({"ph": "X", "pid": 1, "tid": 13, "ts": 1000.25 * i, "dur": 800.5, "name": f"MatMul:{i}",
                        "args": {"long_name": f"model/dense_{i % 2}/MatMul", "group_id": str(i // 10)}})  # fmt: skip
-        events.append({"ph": "X", "pid": 47, "tid": 9, "ts": 1000.0 * i + shift, "dur": 90.0, "name": "EagerExecute"})
+        events.append({"ph": "X", "pid": 47, "tid": 9, "ts": 1000.0 * i, "dur": 90.0, "name": "EagerExecute"})
     return {"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": [*events, {}]}
 
 

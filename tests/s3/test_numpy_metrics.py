@@ -128,8 +128,11 @@ def test_values_beyond_all_limits_are_cut(server, bucket, environment, tmp_path,
 def test_what_is_wrong_is_named(profile, tmp_path):
     with pytest.raises(SMDebugValueError, match=r"start_time is .* multiple of frequency \* group_size, .* 1000000 us"):
         reader(profile, tmp_path).get_events(BEGIN * 10**6 + 1, BEGIN * 10**6 + 10**6, False)
-    with pytest.raises(SMDebugValueError, match="frequency is 0; it must be at least 1"):
-        reader(profile, tmp_path, frequency=0)
+    for name in ("store_chunk_size", "n_nodes", "frequency"):
+        with pytest.raises(SMDebugValueError, match=f"{name} is 0; it must be at least 1"):
+            reader(profile, tmp_path, **{name: 0})
+    with pytest.raises(SMDebugValueError, match="group_size is 0; it must be at least 1"):
+        reader(profile, tmp_path).set_group_size(0)
     forward = reader(profile, tmp_path, accumulate_forward=True, accumulate_minutes=1)
     with pytest.raises(SMDebugValueError, match="a forward read of 2 minutes; it must be shorter than .* 1"):
         forward.get_events(BEGIN, BEGIN + 120, True, unit=TimeUnits.SECONDS)

@@ -153,9 +153,10 @@ class S3NumpySystemMetricsReader(S3SystemMetricsReader):
         self.np_store, self.np_chunk_size = np_store, store_chunk_size
         self.tprefix = store_time_file_prefix
         self.group_size, self.frequency = group_size, frequency
-        for name in ("np_chunk_size", "group_size", "n_nodes", "frequency"):
-            if getattr(self, name) < 1:
-                raise SMDebugValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        _check_count("store_chunk_size", store_chunk_size)
+        _check_count("group_size", group_size)
+        _check_count("n_nodes", n_nodes)
+        _check_count("frequency", frequency)
         self._width = len(col_names) + len(extra_col_names)
         self._accumulates = accumulate_forward
         self._most_accumulated = int(accumulate_minutes * _MOST_A_MINUTE * 1.1)
@@ -193,6 +194,8 @@ class S3NumpySystemMetricsReader(S3SystemMetricsReader):
         ------
         SMDebugValueError
             If a time is no such multiple, or more is read forwards than is accumulated.
+        SMDebugError, OSError
+            If the profile cannot be read, or the store cannot be written.
         """
         start = self._whole("start_time", convert_utc_timestamp_to_microseconds(start_time, unit))
         end = self._whole("end_time", convert_utc_timestamp_to_microseconds(end_time, unit))
@@ -298,7 +301,7 @@ class S3NumpySystemMetricsReader(S3SystemMetricsReader):
     ) -> Optional[List[Any]]:
         """Writes what forward reads before this one have accumulated, if that is enough.
 
-        Returns for each node the first time and the numbers of samples in the columns, or None
+        Times are in microseconds.  Fails as `get_events`.  Returns for each node the first time and the numbers of samples in the columns, or None
         where a node has no samples; None if nothing is written.
         """
         if not self._accumulates or not forward:
@@ -339,7 +342,14 @@ class S3NumpySystemMetricsReader(S3SystemMetricsReader):
         return self.group_size
 
     def set_group_size(self, group_size: int) -> None:
-        """Changes how many rows are averaged to one."""
+        """Changes how many rows are averaged to one.
+
+        Raises
+        ------
+        SMDebugValueError
+            If it is less than 1.
+        """
+        _check_count("group_size", group_size)
         self.group_size = group_size
 
     @staticmethod
@@ -357,7 +367,10 @@ class S3NumpySystemMetricsReader(S3SystemMetricsReader):
     def stored_fnames(
         node_id: int, file_min_time: int, tprefix: str, accu_prefix: Optional[str] = None
     ) -> Tuple[str, str]:
-        """Returns the names of the files with values and with times."""
+        """Returns the names of the files with values and with times.
+
+        Nodes count from 0; the time is in microseconds since 1970.
+        """
         separator = S3NumpySystemMetricsReader.separator
         values = f"{file_min_time}{separator}{node_id + 1}.npy"
         return (accu_prefix or "") + values, (accu_prefix or "") + tprefix + separator + values
@@ -394,6 +407,11 @@ class S3NumpySystemMetricsReader(S3SystemMetricsReader):
         folder = S3NumpySystemMetricsReader.node_name_from_index(node_ind)
         name = f"{val_type}{S3NumpySystemMetricsReader.separator}{node_ind + 1}.npy"
         write_array(np_store, folder, name, np_data.reshape(shp).astype(dtype))
+
+
+def _check_count(name: str, count: int) -> None:
+    if count < 1:
+        raise SMDebugValueError(f"{name} is {count}; it must be at least 1")
 
 
 def _is_read(name: str, dimension: str) -> bool:

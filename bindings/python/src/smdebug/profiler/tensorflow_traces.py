@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import zlib
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from smdebug.core.logger import get_logger
 from smdebug.core.utils import read_file
@@ -50,17 +50,17 @@ class TensorFlowTraces:
     @staticmethod
     def is_trace(name: str) -> bool:
         """Returns whether a name is that of a trace."""
-        return _TRACE.fullmatch(name) is not None
+        return _parts_of(name) is not None
 
     def times_of(self, name: str) -> Optional[Tuple[int, int]]:
         """Returns when a trace begins and ends, in microseconds since 1970; None if that is unknown."""
-        found = _TRACE.fullmatch(name)
+        found = _parts_of(name)
         if found is None:
             return None
         folders = (each for each in sorted(self._times) if f"{each}/".startswith(f"{found[1]}/"))
         return self._times.get(next(folders, ""))
 
-    def unpack(self, names: Iterable[str]) -> List[str]:
+    def unpack(self, names: Sequence[str]) -> List[str]:
         """Returns the paths of the traces as timelines.  One that cannot be read is logged, and left out."""
         for name in names:
             if name not in self._unpacked:
@@ -68,7 +68,7 @@ class TensorFlowTraces:
         return [path for path in map(self._unpacked.get, names) if path is not None]
 
     def _unpack(self, name: str) -> Optional[str]:
-        times, found = self.times_of(name), _TRACE.fullmatch(name)
+        times, found = self.times_of(name), _parts_of(name)
         if times is None or found is None:
             return None
         try:
@@ -83,6 +83,11 @@ class TensorFlowTraces:
         with open(path, "w", encoding="utf-8") as file:
             json.dump([start, *events], file)
         return path
+
+
+def _parts_of(name: str) -> Optional[re.Match[str]]:
+    # Most names are those of other files.
+    return _TRACE.fullmatch(name) if name.endswith("trace.json.gz") else None
 
 
 def _events_in(name: str) -> List[Any]:
