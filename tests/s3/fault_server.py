@@ -16,7 +16,7 @@ import struct
 import threading
 import time
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Callable, Iterator
@@ -158,7 +158,7 @@ class FaultServer:
     objects : dict of str to bytes
         The objects by key.
     age : float
-        How many seconds ago all objects were written, as listings say.
+        How many seconds before the service's start all objects were written, as it says.
     requests : list of Request
         All requests, in order.
     strange : list of str
@@ -176,6 +176,7 @@ class FaultServer:
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.age = 0.0
+        self._began = time.time()
         self.uploads: dict[str, tuple[str, dict[int, bytes]]] = {}
         self.requests: list[Request] = []
         self.strange: list[str] = []
@@ -355,8 +356,13 @@ class FaultServer:
     def _HeadObject(self, request: Request) -> Answer:
         if request.key not in self.objects:
             return Answer(404)
-        length = {"Content-Length": str(len(self.objects[request.key]))}
-        return Answer(200, b"", {**length, "Last-Modified": formatdate(usegmt=True)})
+        whole = self.objects[request.key]
+        facts = {
+            "Content-Length": str(len(whole)),
+            "ETag": _etag(whole),
+            "Last-Modified": formatdate(self._began - self.age, usegmt=True),
+        }
+        return Answer(200, b"", facts)
 
     def _PutObject(self, request: Request) -> Answer:
         self.objects[request.key] = request.body
@@ -381,7 +387,7 @@ class FaultServer:
         page = left[:size]
         groups = [name for name in page if delimiter and name.endswith(delimiter)]
         keys = [name for name in page if name not in groups]
-        written = datetime.now(timezone.utc) - timedelta(seconds=self.age)
+        written = datetime.fromtimestamp(self._began - self.age, timezone.utc)
         facts = {
             key: f"<ETag>{escape(_etag(self.objects[key]))}</ETag>"
             f"<LastModified>{written:%Y-%m-%dT%H:%M:%S}.000Z</LastModified>"
