@@ -15,35 +15,40 @@ struct smd_diagnosis {
     std::vector<const char *> missing;
   };
 
-  explicit smd_diagnosis(std::vector<smdebug::diagnose::LikelyCause> list);
+  smd_diagnosis(std::vector<smdebug::diagnose::LikelyCause> list,
+                std::vector<smdebug::diagnose::Group> all);
 
   const std::vector<smdebug::diagnose::LikelyCause> items;
+  const std::vector<smdebug::diagnose::Group> groups;
+  Parts seen;
   std::vector<Parts> parts;
   std::vector<smd_cause> causes;
 };
 
 namespace {
 
-smd_diagnosis::Parts PartsOf(const diagnose::LikelyCause &item) {
+smd_diagnosis::Parts PartsOf(const std::vector<diagnose::Group> &groups) {
   smd_diagnosis::Parts parts;
-  parts.firsts.reserve(item.evidence.size());
-  for (const diagnose::Group &group : item.evidence) {
+  parts.firsts.reserve(groups.size());
+  for (const diagnose::Group &group : groups) {
     parts.firsts.push_back(ViewOf(group.first));
     parts.evidence.push_back(
         {sizeof(smd_evidence), &parts.firsts.back(), group.count, group.tensors});
   }
-  for (const std::string &rule : item.missing) parts.missing.push_back(rule.c_str());
   return parts;
 }
 
 }  // namespace
 
-smd_diagnosis::smd_diagnosis(std::vector<diagnose::LikelyCause> list) : items(std::move(list)) {
+smd_diagnosis::smd_diagnosis(std::vector<diagnose::LikelyCause> list,
+                             std::vector<diagnose::Group> all)
+    : items(std::move(list)), groups(std::move(all)), seen(PartsOf(groups)) {
   parts.reserve(items.size());
   causes.reserve(items.size());
   for (const diagnose::LikelyCause &item : items) {
     const diagnose::CauseText &text = diagnose::TextOf(item.cause);
-    const Parts &of = parts.emplace_back(PartsOf(item));
+    Parts &of = parts.emplace_back(PartsOf(item.evidence));
+    for (const std::string &rule : item.missing) of.missing.push_back(rule.c_str());
     // The texts are literals, hence NUL-terminated.
     causes.push_back({sizeof(smd_cause), text.id.data(), text.title.data(), item.confidence,
                       text.advice.data(), text.link.data(), of.evidence.size(), of.evidence.data(),
@@ -55,11 +60,13 @@ smd_error *smd_rule_set_diagnose(const smd_rule_set *set, smd_diagnosis **out) n
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckUsable(set, "set"));
+    diagnose::Findings findings;
     std::vector<diagnose::LikelyCause> causes;
     if (set->profile == rules::Profile::kCalibrated) {
-      causes = diagnose::Diagnose(set->set->FoldedFindings(), set->set->Results());
+      findings = diagnose::GroupsOf(set->set->FoldedFindings());
+      causes = diagnose::Diagnose(findings, set->set->Results());
     }
-    *out = new smd_diagnosis(std::move(causes));
+    *out = new smd_diagnosis(std::move(causes), std::move(findings.groups));
     return Status::Ok();
   });
 }
@@ -70,6 +77,14 @@ size_t smd_diagnosis_count(const smd_diagnosis *diagnosis) noexcept {
 
 const smd_cause *smd_diagnosis_get(const smd_diagnosis *diagnosis, size_t index) noexcept {
   return index < smd_diagnosis_count(diagnosis) ? &diagnosis->causes[index] : nullptr;
+}
+
+size_t smd_diagnosis_seen_count(const smd_diagnosis *diagnosis) noexcept {
+  return diagnosis == nullptr ? 0 : diagnosis->seen.evidence.size();
+}
+
+const smd_evidence *smd_diagnosis_seen(const smd_diagnosis *diagnosis, size_t index) noexcept {
+  return index < smd_diagnosis_seen_count(diagnosis) ? &diagnosis->seen.evidence[index] : nullptr;
 }
 
 void smd_diagnosis_free(smd_diagnosis *diagnosis) noexcept { delete diagnosis; }

@@ -107,10 +107,9 @@ double ConfidenceOf(double chance) {
   return 1 / (1 + std::exp(-TheTable().slope * odds - TheTable().offset));
 }
 
-std::vector<LikelyCause> Diagnose(const std::vector<rules::Evidence> &evidence,
+std::vector<LikelyCause> Diagnose(const Findings &findings,
                                   const std::vector<rules::RuleResult> &results) {
-  const Findings findings = GroupsOf(evidence);
-  if (findings.groups.empty()) return {};
+  if (!findings.has_findings) return {};
   const Chances chances = ChancesOf(findings);
   std::vector<size_t> order;
   for (size_t i = 0; i < kCauses; ++i) {

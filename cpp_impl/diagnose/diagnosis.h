@@ -32,7 +32,7 @@ double ConfidenceOf(double chance);
 
 // Returns at most three causes, the likeliest first; none if nothing was found, or if what was
 // found speaks for none of them.
-std::vector<LikelyCause> Diagnose(const std::vector<rules::Evidence> &evidence,
+std::vector<LikelyCause> Diagnose(const Findings &findings,
                                   const std::vector<rules::RuleResult> &results);
 
 }  // namespace smdebug::diagnose

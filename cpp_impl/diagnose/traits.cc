@@ -43,7 +43,7 @@ Trait RoleOf(std::string_view tensor) {
 uint32_t TraitsOf(const Group &group, int64_t first_step) {
   const int64_t step = group.first.place.step;
   return Bit(Trait::kFound) | Bit(RoleOf(group.first.tensor)) |
-         Bit(Trait::kFirst, step == first_step) | Bit(Trait::kEarly, step <= kLastEarlyStep) |
+         Bit(Trait::kFirst, step == first_step && !group.is_clue) | Bit(Trait::kEarly, step <= kLastEarlyStep) |
          Bit(Trait::kLate, step > kLastStepBeforeLate) | Bit(Trait::kSingle, group.tensors == 1) |
          Bit(Trait::kWide, group.tensors >= kWideTensors) |
          Bit(Trait::kLasting, group.count >= kLastingFindings);
@@ -59,16 +59,18 @@ Findings GroupsOf(const std::vector<rules::Evidence> &evidence) {
   for (const rules::Evidence &each : evidence) {
     const auto [place, is_new] =
         places.try_emplace({each.first.rule, each.first.check}, all.groups.size());
-    if (is_new) all.groups.push_back({each.first, 0, 0, 0});
+    if (is_new) all.groups.push_back({each.first, 0, 0, each.is_clue, 0});
     Group &group = all.groups[place->second];
     if (each.first.place.step < group.first.place.step) group.first = each.first;
     group.count += each.count;
     ++group.tensors;
+    if (each.is_clue) continue;
     rules.insert(each.first.rule);
     first_step = std::min(first_step, each.first.place.step);
   }
-  if (all.groups.empty()) return all;
+  all.has_findings = !rules.empty();
   for (Group &group : all.groups) group.traits = TraitsOf(group, first_step);
+  if (!all.has_findings) return all;
   all.traits = Bit(Trait::kEarly, first_step <= kLastEarlyStep) |
                Bit(Trait::kLate, first_step > kLastStepBeforeLate) |
                Bit(Trait::kAlone, rules.size() == 1);

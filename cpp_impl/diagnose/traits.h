@@ -27,20 +27,22 @@ enum class Trait : uint8_t {
   kAlone,  // of all findings: those of one rule
 };
 
-// The findings of one check of a rule.
+// The findings, or the clues, of one check of a rule.
 struct Group {
   rules::Finding first;  // the one with the lowest step
   int64_t count = 0;     // of findings
   int64_t tensors = 0;
+  bool is_clue = false;
   uint32_t traits = 0;  // a bit for each Trait
 
   bool Has(Trait trait) const { return (traits >> static_cast<uint32_t>(trait) & 1) != 0; }
 };
 
-// All findings of a job.
+// All findings and clues of a job.
 struct Findings {
   std::vector<Group> groups;  // in the order in which rules reported them
-  uint32_t traits = 0;        // of all together
+  uint32_t traits = 0;        // of all findings together
+  bool has_findings = false;  // not only clues
 
   bool Has(Trait trait) const { return (traits >> static_cast<uint32_t>(trait) & 1) != 0; }
 };

@@ -204,7 +204,7 @@ void Evaluation::NoteTime(double wall_seconds, std::vector<Finding> *found) {
 }
 
 void Evaluation::Note(size_t index, Findings &findings, std::vector<Finding> *found) {
-  if (findings.All().empty()) return;
+  if (findings.All().empty() && findings.Clues().empty()) return;
   const RuleSet::Entry &entry = set_->entries_[index];
   const MutexLock lock(set_->mutex_);
   RuleSet::Summary &summary = set_->summaries_[index];
@@ -213,8 +213,12 @@ void Evaluation::Note(size_t index, Findings &findings, std::vector<Finding> *fo
     finding.action = finding.level == Level::kFinding ? std::max(finding.action, entry.action)
                                                       : Action::kContinue;
     summary.Count(finding);
-    if (finding.level == Level::kFinding) set_->evidence_.Note(finding);
+    set_->evidence_.Note(finding);
     found->push_back(std::move(finding));
+  }
+  for (Finding &clue : findings.Clues()) {
+    clue.rule = entry.rule->Name();
+    set_->evidence_.NoteClue(clue);
   }
 }
 

@@ -16,14 +16,14 @@ std::string KeyOf(const Finding &finding) {
 
 }  // namespace
 
-void EvidenceLog::Note(const Finding &finding) {
+void EvidenceLog::Note(const Finding &finding, bool is_clue) {
   std::string key = KeyOf(finding);
   if (const auto known = places_.find(key); known != places_.end()) {
     ++all_[known->second].count;
     return;
   }
   if (all_.size() >= kMostEntries) return;
-  all_.push_back({finding, 1});
+  all_.push_back({finding, 1, is_clue});
   places_.emplace(std::move(key), all_.size() - 1);
 }
 

@@ -1,4 +1,4 @@
-// Folds the findings of a rule set: one entry for each rule, check and tensor.
+// Folds the findings and clues of a rule set: one entry for each rule, check and tensor.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,24 @@
 
 namespace smdebug::rules {
 
-// The findings of one check of a rule in one tensor.
+// The findings, or the clues, of one check of a rule in one tensor.
 struct Evidence {
   Finding first;
   int64_t count = 0;
+  bool is_clue = false;
 };
 
 // Keeps the first findings, in the order in which they came.  For one thread.
 class EvidenceLog {
  public:
-  void Note(const Finding &finding);
+  void Note(const Finding &finding) { Note(finding, false); }
+  // The checks of a rule's clues have other names than those of its findings.
+  void NoteClue(const Finding &clue) { Note(clue, true); }
   const std::vector<Evidence> &All() const { return all_; }
 
  private:
+  void Note(const Finding &finding, bool is_clue);
+
   std::vector<Evidence> all_;
   std::unordered_map<std::string, size_t> places_;  // keyed by rule, check and tensor
 };

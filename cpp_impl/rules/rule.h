@@ -31,9 +31,19 @@ class Findings {
   }
   std::vector<Finding> &All() { return findings_; }
 
+  // Adds a clue: what is no problem by itself, but tells causes of problems apart.  Nobody is told
+  // of it unless a diagnosis names a cause for which it speaks.
+  void AddClue(Finding clue) {
+    clue.level = Level::kWorthALook;
+    clue.place = place_;
+    clues_.push_back(std::move(clue));
+  }
+  std::vector<Finding> &Clues() { return clues_; }
+
  private:
   StepPlace place_;
   std::vector<Finding> findings_;
+  std::vector<Finding> clues_;
 };
 
 // Observes the steps of one job in order.  Within a step, it observes worker by worker; each

@@ -57,6 +57,21 @@ static void check_cause(const smd_cause *cause, int64_t step) {
   }
 }
 
+/* Nothing but what the rules found: the job has no weights, which would give clues. */
+static void check_seen(const smd_diagnosis *diagnosis, int64_t step) {
+  const size_t count = smd_diagnosis_seen_count(diagnosis);
+  EXPECT(count == 2);
+  for (size_t i = 0; i < count; ++i) {
+    const smd_evidence *seen = smd_diagnosis_seen(diagnosis, i);
+    EXPECT(seen->first->level == SMD_LEVEL_FINDING);
+    EXPECT(seen->first->step == step);
+    EXPECT(strcmp(seen->first->check, "inf") == 0);
+  }
+  EXPECT(smd_diagnosis_seen(diagnosis, count) == NULL);
+  EXPECT(smd_diagnosis_seen_count(NULL) == 0);
+  EXPECT(smd_diagnosis_seen(NULL, 0) == NULL);
+}
+
 static void check_broken(const smd_rule_set *set, int64_t step) {
   smd_diagnosis *diagnosis = NULL;
   EXPECT_OK(smd_rule_set_diagnose(set, &diagnosis));
@@ -71,6 +86,7 @@ static void check_broken(const smd_rule_set *set, int64_t step) {
   }
   EXPECT(strcmp(smd_diagnosis_get(diagnosis, 0)->id, "undefined_operation") == 0);
   EXPECT(smd_diagnosis_get(diagnosis, count) == NULL);
+  check_seen(diagnosis, step);
   smd_diagnosis_free(diagnosis);
 }
 

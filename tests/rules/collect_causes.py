@@ -23,7 +23,8 @@ os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 import torch
 from causes import choose
 from drawing import draw
-from generator import SEEDS, folded, learns
+from generator import SEEDS, learns
+from seen import seen_by_diagnosis
 from suite import rule_set_of
 
 from smdebug.trials import create_trial
@@ -60,7 +61,8 @@ def collect(seed: int, folder: Path) -> Dict[str, Any]:
         "seed": seed, "kind": chosen.kind, "cause": chosen.cause, "severity": chosen.severity,
         "begins": chosen.begins, "drawn": str(drawn),
         "learns": training.workers > 1 or learns(training),
-        "seconds": time.perf_counter() - began, "findings": folded(findings),
+        "seconds": time.perf_counter() - began,
+        "seen": seen_by_diagnosis(rules, findings),
         "statuses": {each.rule: each.status.name for each in rules.results()},
     }  # fmt: skip
 

@@ -40,6 +40,7 @@ EXAMPLES = ROOT / "tests/unit/diagnose/examples.h"
 NAMES = [*CAUSES, NONE]
 LEAST_RUNS = 3  # that have a trait, for it to be in the table
 PENALTY = 0.4  # of squared changes of weights; a change needs this much evidence
+FRESH_PENALTY = 0.02  # of squared weights, where they are fitted afresh
 SCALE = 100  # of weights in the table, which are whole numbers
 LEAST_SHOWN = 0.1  # confidence of a cause
 MOST_SHOWN = 3
@@ -55,13 +56,13 @@ Row = Dict[str, Any]
 def read(paths: Sequence[Path]) -> List[Row]:
     rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
     for row in rows:
-        row["findings"] = row.get("folded", row.get("findings"))
+        row["findings"] = [each for each in row["seen"] if not each["is_clue"]]
     # A healthy run whose loss did not fall is perhaps not healthy.
     kept = [each for each in rows if each["severity"] is not None or is_healthy(each)]
     for row in kept:
         # Causes may have been divided anew since the run; healthy ways share names with faults.
         row["cause"] = NONE if row["severity"] is None else cause_of(row["kind"])
-        row["traits"] = traits_of(row["findings"])
+        row["traits"] = traits_of(row["seen"])
     return kept
 
 
@@ -123,7 +124,11 @@ def minimise(loss_of: Any, parameters: List[Tensor]) -> None:
     optimizer.step(closure)
 
 
-def fit(rows: Sequence[Row], penalty: float = PENALTY, last: Optional[Table] = None) -> Table:
+def penalty_of(last: Optional[Table]) -> float:
+    return PENALTY if last else FRESH_PENALTY
+
+
+def fit(rows: Sequence[Row], penalty: float, last: Optional[Table] = None) -> Table:
     """Fits weights, which without evidence are those of the last table, or 0."""
     counts = Counter(trait for row in rows for trait in row["traits"])
     order = {name: i for i, name in enumerate(TRAITS)}
@@ -160,7 +165,7 @@ def left_out(rows: Sequence[Row], penalty: float, last: Optional[Table]) -> Tens
 
 def fit_confidence(table: Table, rows: Sequence[Row], last: Optional[Table]) -> None:
     """Fits what makes confidences of logits."""
-    logits, y = left_out(rows, PENALTY, last), truth(rows)
+    logits, y = left_out(rows, penalty_of(last), last), truth(rows)
     size = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     minimise(lambda: torch.nn.functional.cross_entropy(logits / size.exp(), y), [size])
     table.temperature = round(max(0.5, float(size.detach().exp())), 2)
@@ -247,7 +252,7 @@ def print_causes(known: Sequence[Tuple[Row, List[str]]]) -> None:
 def try_penalties(rows: Sequence[Row], last: Optional[Table]) -> None:
     """Prints how well tables fit runs that they were not fitted to."""
     y = truth(rows)
-    for penalty in (0.03, 0.1, 0.2, 0.4, 0.8):
+    for penalty in (0.01, 0.02, 0.05, 0.1, 0.4):
         logits = left_out(rows, penalty, last)
         loss = float(torch.nn.functional.cross_entropy(logits, y))
         right = float((logits.argmax(1) == y).double().mean())
@@ -306,7 +311,7 @@ def table_source(table: Table, rows: Sequence[Row]) -> str:
 
 def examples_source(table: Table, rows: Sequence[Row]) -> str:
     """Returns runs and what the table says about them, for a test of the C++ code."""
-    kept = [each for each in rows if 0 < len(each["findings"]) <= 12][:24]
+    kept = [each for each in rows if each["findings"] and len(each["seen"]) <= 12][:24]
     lines = [
         "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
         "// Findings of real trainings, and the chances that fit_causes.py computes for them.",
@@ -315,8 +320,8 @@ def examples_source(table: Table, rows: Sequence[Row]) -> str:
     for row, chances in zip(kept, table.chances(kept).tolist()):
         found = ", ".join(
             f"{{{quoted(e['rule'])}, {quoted(e['check'])}, {quoted(e['tensor'])}, {e['step']}, "
-            f"{e['count']}}}"
-            for e in row["findings"]
+            f"{e['count']}, {e['tensors']}, {str(e['is_clue']).lower()}}}"
+            for e in row["seen"]
         )
         lines.append(f"    {{{{{found}}},")
         lines.append("     {" + ", ".join(f"{each:.4f}" for each in chances) + "}},")
@@ -348,7 +353,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     if options.keep:
         table = table_of(TABLE.read_text())
     else:
-        table = fit(fitted, last=last)
+        table = fit(fitted, penalty_of(last), last)
         fit_confidence(table, fitted, last)
     numbers = table.temperature, table.slope, table.offset
     print(f"{len(table.traits)} traits; temperature, slope and offset {numbers}")

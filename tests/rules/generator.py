@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -36,10 +36,11 @@ from causes import cause_of
 from drawing import Drawn, draw
 from intervals import wilson
 from severities import GRADED, Graded, Planted
+from seen import seen_by_diagnosis
 from suite import rule_set_of
 from trainer import Training
 
-from smdebug.rules import Level
+from smdebug.rules import Finding, Level
 from smdebug.trials import create_trial
 
 SEEDS = Path(__file__).with_name("seeds.json")
@@ -77,7 +78,7 @@ class Run:
     looks: List[Found] = field(default_factory=list)  # worth a look
     live_is_stored: Optional[bool] = None
     causes: List[Tuple[str, float]] = field(default_factory=list)  # the diagnosis
-    folded: List[Dict[str, Any]] = field(default_factory=list)  # for fit_causes.py
+    seen: List[Dict[str, Any]] = field(default_factory=list)  # for fit_causes.py
 
     @property
     def is_fault(self) -> bool:
@@ -147,18 +148,26 @@ def run(
         if training.hides:
             findings, rules = stored, of_stored
         else:
-            result.live_is_stored = [repr(each) for each in findings] == [
-                repr(each) for each in stored
-            ]
+            result.live_is_stored = list(map(told, findings)) == list(map(told, stored))
     sure = [each for each in findings if each.level is Level.FINDING]
     looks = [each for each in findings if each.level is Level.WORTH_A_LOOK]
     result.found = firsts(sure, fault[0] if fault else None, begins, culprits)
     result.looks = firsts(looks, fault[0] if fault else None, begins, culprits)
     result.causes = [(each.id, each.confidence) for each in rules.diagnose()]
-    result.folded = folded(findings)
+    result.seen = seen_by_diagnosis(rules, findings)
     shutil.rmtree(trial_dir)
     result.seconds = time.perf_counter() - began
     return result
+
+
+def told(finding: Finding) -> str:
+    """Returns what a finding says, apart from the last digits of a sum.
+
+    They depend on the order of elements in memory, which a transposed tensor of a running job does
+    not share with a stored one.
+    """
+    value = float(f"{finding.value:.9g}") if finding.value is not None else None
+    return repr(replace(finding, value=value))
 
 
 def learns(training: Training) -> bool:
@@ -188,26 +197,6 @@ def firsts(
             )
         )  # fmt: skip
     return found
-
-
-def folded(findings: Iterable[Any]) -> List[Dict[str, Any]]:
-    """Returns the first finding of each rule, check and tensor, and their number."""
-    firsts: Dict[Any, Dict[str, Any]] = {}
-    for each in findings:
-        key = each.rule, each.check, each.tensor
-        if key in firsts:
-            firsts[key]["count"] += 1
-            continue
-        firsts[key] = {
-            "rule": each.rule, "check": each.check, "tensor": each.tensor, "step": each.step,
-            "action": int(each.action), "value": number(each.value), "limit": number(each.limit),
-            "count": 1,
-        }  # fmt: skip
-    return list(firsts.values())
-
-
-def number(value: Optional[float]) -> Optional[float]:
-    return float(value) if value is not None and math.isfinite(value) else None
 
 
 # ---- figures -----------------------------------------------------------------------------

@@ -1,9 +1,8 @@
-"""What a diagnosis looks at in findings; cpp_impl/diagnose/traits.cc computes the same."""
+"""What a diagnosis looks at in findings and clues; cpp_impl/diagnose/traits.cc computes the same."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
+from typing import Any, Mapping, Sequence, Set, Tuple
 
 __all__ = ["TRAITS", "Trait", "traits_of"]
 
@@ -35,34 +34,30 @@ def role_of(tensor: str) -> str:
     return "in_output" if "_output" in lower or "/outputs" in lower else "in_weight"
 
 
-def _of_group(found: Sequence[Mapping[str, Any]], first_step: int) -> Set[str]:
-    begin = min(found, key=lambda each: each["step"])
-    step = begin["step"]
-    traits = {"found", role_of(begin["tensor"])}
-    traits |= {"first"} if step == first_step else set()
+def _of_check(seen: Mapping[str, Any], first_step: int) -> Set[str]:
+    step = seen["step"]
+    traits = {"found", role_of(seen["tensor"])}
+    traits |= {"first"} if step == first_step and not seen["is_clue"] else set()
     traits |= {"early"} if step <= EARLY else set()
     traits |= {"late"} if step > LATE else set()
-    tensors = len({each["tensor"] for each in found})
-    traits |= {"single"} if tensors == 1 else set()
-    traits |= {"wide"} if tensors >= WIDE else set()
-    traits |= {"lasting"} if sum(each["count"] for each in found) >= LASTING else set()
+    traits |= {"single"} if seen["tensors"] == 1 else set()
+    traits |= {"wide"} if seen["tensors"] >= WIDE else set()
+    traits |= {"lasting"} if seen["count"] >= LASTING else set()
     return traits
 
 
-def traits_of(findings: Sequence[Mapping[str, Any]]) -> Set[Trait]:
-    """Returns the traits of findings, of which there is one for each rule, check and tensor."""
+def traits_of(seen: Sequence[Mapping[str, Any]]) -> Set[Trait]:
+    """Returns the traits of what seen_by_diagnosis() returns."""
+    findings = [each for each in seen if not each["is_clue"]]
     if not findings:
         return set()
-    groups: Dict[Tuple[str, str], List[Mapping[str, Any]]] = defaultdict(list)
-    for each in findings:
-        groups[each["rule"], each["check"]].append(each)
     first_step = min(each["step"] for each in findings)
     traits = {
-        (rule, check, trait)
-        for (rule, check), found in groups.items()
-        for trait in _of_group(found, first_step)
+        (each["rule"], each["check"], trait)
+        for each in seen
+        for trait in _of_check(each, first_step)
     }
     traits |= {("", "", "early")} if first_step <= EARLY else set()
     traits |= {("", "", "late")} if first_step > LATE else set()
-    traits |= {("", "", "alone")} if len({rule for rule, _ in groups}) == 1 else set()
+    traits |= {("", "", "alone")} if len({each["rule"] for each in findings}) == 1 else set()
     return traits

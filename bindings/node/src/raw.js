@@ -169,6 +169,8 @@ exports.functions = {
   smd_rule_set_diagnose: ['void *', 'void *', 'out void **'],
   smd_diagnosis_count: ['size_t', 'void *'],
   smd_diagnosis_get: ['smd_cause *', 'void *', 'size_t'],
+  smd_diagnosis_seen_count: ['size_t', 'void *'],
+  smd_diagnosis_seen: ['smd_evidence *', 'void *', 'size_t'],
   smd_diagnosis_free: ['void', 'void *'],
   smd_error_code: ['int32_t', 'void *'],
   smd_error_message: ['str', 'void *'],

@@ -50,6 +50,17 @@ SMD_API size_t smd_diagnosis_count(const smd_diagnosis *diagnosis) SMD_NOEXCEPT;
 SMD_API const smd_cause *smd_diagnosis_get(const smd_diagnosis *diagnosis,
                                            size_t index) SMD_NOEXCEPT;
 
+/* Returns how many checks of rules the diagnosis looked at.  Beside those that found something,
+ * these are clues, whose findings are SMD_LEVEL_WORTH_A_LOOK: what is no problem by itself, but
+ * tells causes apart.  Clues alone have no cause.  0 for NULL.
+ * Thread: any.   Since: 1.0 */
+SMD_API size_t smd_diagnosis_seen_count(const smd_diagnosis *diagnosis) SMD_NOEXCEPT;
+
+/* Returns what a check found, or NULL past the end.  Borrowed until the list is freed.
+ * Thread: any.   Since: 1.0 */
+SMD_API const smd_evidence *smd_diagnosis_seen(const smd_diagnosis *diagnosis,
+                                               size_t index) SMD_NOEXCEPT;
+
 /* Frees a list.  NULL is allowed.
  * Thread: any.   Since: 1.0 */
 SMD_API void smd_diagnosis_free(smd_diagnosis *diagnosis) SMD_NOEXCEPT;

@@ -16,6 +16,9 @@ namespace {
 constexpr int64_t kMostElements = 65'536;
 // With more axes, inputs are images, which CheckInputImages evaluates.
 constexpr size_t kMostAxes = 3;
+// How many times as large as any before an element is, to be a clue, after so many steps.
+constexpr double kJump = 100;
+constexpr int64_t kFewSteps = 5;
 
 struct Limits {
   double most;
@@ -41,6 +44,7 @@ class InputScale final : public Rule {
     const std::vector<double> elements = sample.SomeNumbers(kMostElements);
     if (elements.empty()) return;
     NoteEvaluated();
+    ObserveJump(sample, elements);
     // A few large elements, as of a corrupt sample, say nothing about the scale.
     const auto large = std::count_if(elements.begin(), elements.end(), [this](double each) {
       return std::fabs(each) > limits_.most;
@@ -56,14 +60,47 @@ class InputScale final : public Rule {
     });
   }
 
-  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+  void EndStep(Findings &findings) override {
+    culprits_.Report(findings);
+    for (Finding &clue : clues_) findings.AddClue(std::move(clue));
+    clues_.clear();
+  }
 
   std::string Missing() const override { return "inputs of the model with their elements"; }
 
  private:
+  // What is known of the largest elements of an input.
+  struct Largest {
+    double value = 0;
+    int64_t steps = 0;
+  };
+
+  // Inputs that suddenly hold an element far beyond all before are a clue, not a finding: outliers
+  // are not always corrupt.
+  void ObserveJump(const Sample &sample, const std::vector<double> &elements) {
+    double now = 0;
+    for (const double each : elements) now = std::max(now, std::fabs(each));
+    Largest &largest = largest_.Of(sample);
+    if (++largest.steps > kFewSteps && now > kJump * largest.value && largest.value > 0) {
+      Finding clue;
+      clue.worker = sample.Worker();
+      clue.tensor = sample.Tensor();
+      clue.check = "jump";
+      clue.value = now;
+      clue.limit = kJump * largest.value;
+      clue.message = StrCat("an element of the input '", sample.Tensor(), "' is ", Shortest(now),
+                            "; none before was beyond ", Shortest(largest.value));
+      clues_.push_back(std::move(clue));
+      return;
+    }
+    largest.value = std::max(largest.value, now);
+  }
+
   const Selector selector_;
   const Limits limits_;
   TensorStates<int64_t> steps_;  // consecutive, at which inputs were large
+  TensorStates<Largest> largest_;
+  std::vector<Finding> clues_;
   Culprits culprits_;
 };
 

@@ -25,10 +25,15 @@ struct Options {
   int64_t least_checks;
   bool loss_scaling;
   bool skip_learned;
+  std::optional<double> first_loss;
 };
 
 // A loss below this part of what a model without knowledge has was learned before.
 constexpr double kPartOfChance = 0.7;
+// Beyond so many times that level, a first loss is a clue.
+constexpr double kLargeFirstLoss = 3;
+constexpr double kLeastOfSum = 0.7;
+constexpr double kMostOfSum = 2;
 // A loss below this value cannot fall much further, whatever its targets.
 constexpr double kFloor = 1e-4;
 
@@ -93,7 +98,41 @@ class Beginning {
     const std::optional<double> loss = sample.Reduce({tensor::ReductionKind::kMean});
     if (loss) losses_now_.emplace_back(sample.Tensor(), *loss);
   }
-  void AddTarget(std::string_view loss, const Sample &sample) { levels_.Of("", loss).Add(sample); }
+  void AddTarget(std::string_view loss, const Sample &sample) {
+    Targets &targets = targets_.Of("", loss);
+    targets.level.Add(sample);
+    const tensor::View *form = sample.Form();
+    if (targets.first == 0 && form != nullptr) targets.first = form->ElementCount();
+  }
+
+  // Judges the first loss, once there were enough targets.
+  void EndSteps(std::string_view worker, Findings &findings) {
+    for (const auto &[name, loss] : losses_) {
+      const std::string_view of_output = LossOfOutput(name);
+      if (of_output.empty()) continue;
+      const Targets &targets = targets_.Of("", of_output);
+      const std::optional<double> level = targets.level.OfNothing();
+      if (!level || !(*level > 0)) continue;
+      // A loss that is the sum over a batch, not the mean, is as much larger.
+      const double of_sum = loss.first / *level / static_cast<double>(targets.first);
+      if (of_sum > kLeastOfSum && of_sum < kMostOfSum) continue;
+      const auto told = [&](std::string_view check, double factor) {
+        Finding finding = FindingOf(
+            kLoss, worker, name, loss.first, factor * *level,
+            StrCat("the loss '", name, "' begins at ", Shortest(loss.first),
+                   ", above the limit of ", Shortest(factor * *level),
+                   "; that of a model that has learned nothing is ", Shortest(*level)));
+        finding.check = check;
+        return finding;
+      };
+      if (loss.first > kLargeFirstLoss * *level) {
+        findings.AddClue(told("large_first_loss", kLargeFirstLoss));
+      }
+      if (options_.first_loss && loss.first > *options_.first_loss * *level) {
+        findings.Add(told("first_loss", *options_.first_loss));
+      }
+    }
+  }
 
   // Appends the findings of the step that ends.  Returns true if there was something to evaluate.
   bool EndStep(const std::string &worker, FindingByCheck *at_step) {
@@ -127,9 +166,14 @@ class Beginning {
   }
 
  private:
+  struct Targets {
+    ChanceLevel level;
+    int64_t first = 0;  // how many at the first step
+  };
   struct Loss {
     double least;
     int64_t steps;  // since the least loss
+    double first;
   };
 
   static bool IsFinite(const Sample &sample) {
@@ -142,17 +186,17 @@ class Beginning {
     if (loss < kFloor) return true;
     const std::string_view of_output = LossOfOutput(name);
     if (of_output.empty()) return false;
-    const std::optional<double> level = levels_.Of("", of_output).Get();
+    const std::optional<double> level = targets_.Of("", of_output).level.Get();
     return level && loss < kPartOfChance * *level;
   }
 
   void EvaluateLoss(const std::string &name, double loss) {
-    const auto [known, is_new] = losses_.try_emplace(name, Loss{loss, 0});
+    const auto [known, is_new] = losses_.try_emplace(name, Loss{loss, 0, loss});
     Loss &best = known->second;
     if (is_new) return;
     has_second_loss_ = true;
     if (loss < best.least || WasLearned(name, loss)) {
-      best = {std::min(loss, best.least), 0};
+      best = {std::min(loss, best.least), 0, best.first};
     } else if (++best.steps >= options_.patience && !stuck_.IsKnown()) {
       stuck_.Take(name, static_cast<double>(best.steps));
     }
@@ -173,7 +217,7 @@ class Beginning {
   Extreme stuck_;         // loss
   std::map<std::string, Loss> losses_;
   std::vector<std::pair<std::string, double>> losses_now_;
-  TensorStates<ChanceLevel> levels_;  // by loss
+  TensorStates<Targets> targets_;  // by loss
   bool is_skipped_ = false;           // this step
   bool has_second_loss_ = false;
 };
@@ -194,6 +238,7 @@ class PoorWeightInitialization final : public Rule {
     if (!IsTraining(place.mode)) return;
     if (place.mode_step >= options_.steps) {
       if (place.mode == Mode::kTrain) NoteFinished();
+      is_over_ = true;
       return;
     }
     const auto known = workers_.try_emplace(std::string(sample.Worker()), options_).first;
@@ -211,6 +256,9 @@ class PoorWeightInitialization final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
+    if (is_over_ && options_.skip_learned && !std::exchange(has_told_, true)) {
+      for (auto &[name, worker] : workers_) worker.beginning.EndSteps(name, findings);
+    }
     for (auto &[name, worker] : workers_) {
       FindingByCheck at_step;
       if (worker.beginning.EndStep(name, &at_step)) NoteEvaluated();
@@ -262,6 +310,8 @@ class PoorWeightInitialization final : public Rule {
   mutable Roles roles_;
   const Options options_;
   std::map<std::string, Worker> workers_;
+  bool is_over_ = false;
+  bool has_told_ = false;
 };
 
 constexpr ParameterSpec kParameters[] = {
@@ -280,6 +330,9 @@ constexpr ParameterSpec kParameters[] = {
     {"loss_scaling", "False", "True",
      "true leaves out gradients that are not finite, and the loss of their step, as loss scaling "
      "skips it"},
+    {"first_loss", "None", "10",
+     "maximum of the first loss, relative to that of a model that has learned nothing; known for "
+     "cross entropies and squared errors"},
     {"skip_learned", "False", "True",
      "true allows a loss far below that of a model without knowledge to stay, as where a training "
      "resumes"},
@@ -296,6 +349,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(options.least_checks, parameters.Whole("least_checks", 1, kChecks));
   SMD_ASSIGN_OR_RETURN(options.loss_scaling, parameters.Switch("loss_scaling"));
   SMD_ASSIGN_OR_RETURN(options.skip_learned, parameters.Switch("skip_learned"));
+  SMD_ASSIGN_OR_RETURN(options.first_loss, parameters.OptionalNumber("first_loss"));
+  if (options.first_loss && !(*options.first_loss > 1)) {
+    return parameters.Refuse("first_loss must be above 1, or None");
+  }
   SMD_ASSIGN_OR_RETURN(Selector activations,
                        TensorsByRole(parameters, "activation_inputs_regex", {"relu_input"}));
   SMD_ASSIGN_OR_RETURN(Selector gradients, Selector::Make({"gradients"}, {}));
@@ -309,7 +366,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 const RuleSpec kPoorWeightInitialization = {
     "PoorWeightInitialization",
     "in the first steps, layers differ too much in variance, gradients are too narrow, or the loss "
-    "does not decrease",
+    "is too large or does not decrease",
     kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/fingerprint.h"
 #include "rules/support/gradient_sums.h"
 #include "rules/support/lost_updates.h"
 #include "rules/support/precision.h"
@@ -76,23 +77,6 @@ class Batches {
   std::vector<double> last_;
   std::vector<double> now_;
 };
-
-// Equal elements have equal fingerprints.  Different elements almost never do.
-using Fingerprint = std::array<double, 5>;
-
-std::optional<Fingerprint> FingerprintOf(const Sample &sample) {
-  using tensor::ReductionKind;
-  Fingerprint fingerprint{};
-  bool has_any = false;
-  size_t i = 0;
-  for (const ReductionKind kind : {ReductionKind::kSum, ReductionKind::kL1, ReductionKind::kL2,
-                                   ReductionKind::kMin, ReductionKind::kMax}) {
-    const std::optional<double> figure = sample.Reduce({kind, false});
-    has_any = has_any || figure;
-    fingerprint[i++] = figure.value_or(0);
-  }
-  return has_any ? std::optional(fingerprint) : std::nullopt;
-}
 
 // Holds the state of a weight and its gradient.
 struct Parameter {
@@ -479,14 +463,14 @@ class UpdateNotApplied final : public Rule {
     const Parameter *culprit = nullptr;
     int64_t count = 0;
     int64_t without = 0;
+    bool has_telling = false;  // not only biases of zeros, which may be averages of others
     std::map<std::string_view, int64_t> with;  // by kind
     std::set<Fingerprint> trained;             // how weights with a gradient began
     for (auto &[key, parameter] : parameters) {
       if (!parameter.ever_had_gradient) continue;
       ++with[KindOf(key)];
-      // Nothing tells weights of ones apart.
       const auto &first = parameter.first_weight;
-      if (first && first->at(3) != first->at(4)) trained.insert(*first);
+      if (first && IsTelling(*first)) trained.insert(*first);
     }
     for (auto &[key, parameter] : parameters) {
       if (!IsLeftOut(parameter)) continue;
@@ -494,6 +478,7 @@ class UpdateNotApplied final : public Rule {
       if (trained.find(*parameter.first_weight) != trained.end()) continue;
       // Of some kinds, as biases, the job may record no gradients.
       if (with.find(KindOf(key)) == with.end()) continue;
+      has_telling |= IsTelling(*parameter.first_weight);
       ++without;
       ++parameter.without_gradient;
       const bool is_due = parameter.without_gradient >= limits_.patience_gradient;
@@ -501,7 +486,7 @@ class UpdateNotApplied final : public Rule {
       if (!is_due || parameter.records < 2 || std::exchange(parameter.is_told, true)) continue;
       if (count++ == 0) culprit = &parameter;
     }
-    if (culprit == nullptr) return;
+    if (culprit == nullptr || !has_telling) return;
     NoteEvaluated();
     int64_t all_with = 0;
     for (const auto &[kind, number] : with) all_with += number;

@@ -11,6 +11,7 @@
 #include "rules/support/snapshot.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
+#include "rules/support/update_sizes.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -32,6 +33,7 @@ struct Options {
   bool is_per_step;
   bool ignores_frozen;
   std::optional<double> element;
+  std::optional<double> first;
   int64_t patience;
   int64_t sample;
 };
@@ -42,7 +44,10 @@ constexpr int64_t kLeastChanged = 16;
 class WeightUpdateRatio final : public Rule {
  public:
   WeightUpdateRatio(Roles roles, const Options &options)
-      : Rule("WeightUpdateRatio"), roles_(std::move(roles)), options_(options) {}
+      : Rule("WeightUpdateRatio"),
+        roles_(std::move(roles)),
+        options_(options),
+        sizes_(options.first) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return roles_.Ask(tensor, membership);
@@ -59,7 +64,10 @@ class WeightUpdateRatio final : public Rule {
     if (role == kGradient) ObserveGradient(sample);
   }
 
-  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+  void EndStep(Findings &findings) override {
+    culprits_.Report(findings);
+    sizes_.EndStep(findings);
+  }
 
   std::string Missing() const override {
     return options_.num_steps
@@ -75,6 +83,7 @@ class WeightUpdateRatio final : public Rule {
   struct State {
     std::deque<Kept> kept;
     bool learns = false;  // its last gradient was not zero
+    bool begins_at_zero = false;
     int64_t large_steps = 0;
     int64_t small_steps = 0;
   };
@@ -96,6 +105,11 @@ class WeightUpdateRatio final : public Rule {
       digits = std::max(digits, DigitsOf(sample.SomeNumbers(kFewElements)));
     }
     if (!state.kept.empty() && !now.value.IsLike(state.kept.back().value)) state.kept.clear();
+    if (options_.ignores_frozen && state.kept.empty()) {
+      const double mean_square = now.value.MeanSquare();
+      state.begins_at_zero = mean_square == 0;
+      sizes_.AddFirst(sample, mean_square);
+    }
     if (const Kept *before = FarEnough(state.kept, now.step))
       Evaluate(sample, *before, now, &state);
     const int64_t spacing = options_.num_steps.value_or(0) / kMostKept;
@@ -114,14 +128,20 @@ class WeightUpdateRatio final : public Rule {
 
   void Evaluate(const Sample &sample, const Kept &before, const Kept &now, State *state) {
     NoteEvaluated();
+    const auto elements = sample.RealElements()->ElementCount();
     const Change change = Change::Between(before.value, now.value);
     double ratio = change.difference / (change.before + options_.epsilon);
     if (options_.is_per_step) ratio /= static_cast<double>(now.step - before.step);
     if (options_.element) EvaluateElement(sample, before, now, change);
+    // From zero, any first step is far.
+    if (options_.ignores_frozen && !state->begins_at_zero) {
+      const double part = static_cast<double>(elements) / static_cast<double>(change.count);
+      sizes_.Add(sample, part * change.difference, part * change.before);
+    }
     const bool is_new = options_.ignores_frozen && change.before == 0;
     const bool is_frozen =
         options_.ignores_frozen && change.difference == 0 &&
-        (!state->learns || MayRoundAway(static_cast<size_t>(sample.RealElements()->ElementCount()),
+        (!state->learns || MayRoundAway(static_cast<size_t>(elements),
                                         digits_.Of(sample.Worker(), "")));
     const bool is_large = ratio > options_.large && !is_new;
     const bool is_small = ratio < options_.small && !is_frozen;
@@ -167,6 +187,7 @@ class WeightUpdateRatio final : public Rule {
   TensorStates<State> states_;  // by weight name
   TensorStates<int> digits_;    // by worker: of all its weights
   Culprits culprits_;
+  UpdateSizes sizes_;
 };
 
 constexpr ParameterSpec kParameters[] = {
@@ -182,6 +203,9 @@ constexpr ParameterSpec kParameters[] = {
     {"element", "None", "30",
      "maximum change of an element that goes to a power of two of itself, relative to the largest "
      "change of the others"},
+    {"first", "None", "2",
+     "maximum change of all weights together by one of the first 5 updates, relative to the "
+     "weights"},
     {"patience", "1", "5", "number of consecutive values before a finding"},
     {"sample", "0", "4096",
      "maximum number of elements of a weight to compare, spread evenly; 0 for all"},
@@ -198,6 +222,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(options.element, parameters.OptionalNumber("element"));
   if (options.element && !(*options.element > 1)) {
     return parameters.Refuse("element must be above 1, or None");
+  }
+  SMD_ASSIGN_OR_RETURN(options.first, parameters.OptionalNumber("first"));
+  if (options.first && !(*options.first > 0)) {
+    return parameters.Refuse("first must be above 0, or None");
   }
   SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(options.sample, parameters.Whole("sample", 0, int64_t{1} << 40));

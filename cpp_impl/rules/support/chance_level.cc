@@ -63,4 +63,9 @@ std::optional<double> ChanceLevel::OfUniform() const {
   return std::log(static_cast<double>(classes_.size()));
 }
 
+std::optional<double> ChanceLevel::OfNothing() const {
+  if (count_ < kLeastTargets) return std::nullopt;
+  return classes_.empty() ? squares_ / count_ : OfUniform();
+}
+
 }  // namespace smdebug::rules

@@ -26,6 +26,9 @@ class ChanceLevel {
   // Returns the loss of a guess that takes all classes that were seen for equally frequent.  Losses
   // that weigh rare classes more may be as large.  Of numbers, returns what Get() returns.
   std::optional<double> OfUniform() const;
+  // Returns the loss of a model that has learned nothing yet: of classes, what OfUniform() returns;
+  // of numbers, the mean of their squares.
+  std::optional<double> OfNothing() const;
 
  private:
   std::map<int64_t, int64_t> classes_;

@@ -72,6 +72,19 @@ bool Snapshot::IsSameAs(const Snapshot &other) const {
   return size == 0 || std::memcmp(mine.data, other.elements_.AsView().data, size) == 0;
 }
 
+double Snapshot::MeanSquare() const {
+  double sum = 0;
+  VisitPairs(elements_.AsView(), elements_.AsView(),
+             [&](const auto *, const auto *elements, size_t count) {
+               for (size_t i = 0; i < count; ++i) {
+                 const auto each = static_cast<double>(elements[i]);
+                 sum += each * each;
+               }
+               return true;
+             });
+  return sum / static_cast<double>(elements_.AsView().ElementCount());
+}
+
 Change Change::Between(const Snapshot &before, const Snapshot &now) {
   Change change;
   VisitPairs(before.elements_.AsView(), now.elements_.AsView(),

@@ -23,6 +23,8 @@ class Snapshot {
   }
   // Reports whether the other snapshot has the same bytes.  Requires IsLike().
   bool IsSameAs(const Snapshot &other) const;
+  // Returns the mean of the squares of its elements; NaN if there are none.
+  double MeanSquare() const;
 
  private:
   friend struct Change;

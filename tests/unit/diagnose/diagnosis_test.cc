@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/strings.h"
 #include "diagnose/table.h"
 
 namespace smdebug::diagnose::diagnosis_test {
@@ -24,6 +25,8 @@ struct Found {
   const char *tensor;
   int64_t step;
   int64_t count;
+  int64_t tensors = 1;
+  bool is_clue = false;
 };
 
 struct Example {
@@ -41,8 +44,14 @@ std::vector<Evidence> EvidenceOf(const std::vector<Found> &found) {
     evidence.first.check = each.check;
     evidence.first.tensor = each.tensor;
     evidence.first.place.step = each.step;
-    evidence.count = each.count;
+    evidence.count = each.count - (each.tensors - 1);
+    evidence.is_clue = each.is_clue;
     all.push_back(evidence);
+    for (int64_t i = 1; i < each.tensors; ++i) {
+      evidence.first.tensor = StrCat(each.tensor, " ", i);
+      evidence.count = 1;
+      all.push_back(evidence);
+    }
   }
   return all;
 }
@@ -78,16 +87,27 @@ TEST(DiagnosisTest, ConfidencesGrowWithChances) {
   }
 }
 
-TEST(DiagnosisTest, NothingFoundHasNoCause) { EXPECT_THAT(Diagnose({}, {}), IsEmpty()); }
+TEST(DiagnosisTest, NothingFoundHasNoCause) { EXPECT_THAT(Diagnose(Findings(), {}), IsEmpty()); }
+
+TEST(DiagnosisTest, CluesAloneHaveNoCause) {
+  const Found clue = {"WeightUpdateRatio", "large_first_updates", "fc.weight", 1, 1, 1, true};
+  EXPECT_THAT(Diagnose(GroupsOf(EvidenceOf({clue})), {}), IsEmpty());
+  // Nor do they change which finding was the first.
+  const Findings both = GroupsOf(EvidenceOf({clue, {"A", "x", "w", 40, 2}}));
+  EXPECT_FALSE(both.groups[0].Has(Trait::kFirst));
+  EXPECT_TRUE(both.groups[1].Has(Trait::kFirst));
+  EXPECT_TRUE(both.Has(Trait::kLate));
+  EXPECT_TRUE(both.Has(Trait::kAlone));
+}
 
 TEST(DiagnosisTest, FindingsOfUnknownRulesHaveChancesToo) {
   const Chances chances = ChancesFor({{"My rule", "", "", 0, 1}});
   EXPECT_TRUE(std::all_of(chances.begin(), chances.end(), [](double each) { return each < 1; }));
-  EXPECT_LE(Diagnose(EvidenceOf({{"My rule", "", "", 0, 1}}), {}).size(), 3u);
+  EXPECT_LE(Diagnose(GroupsOf(EvidenceOf({{"My rule", "", "", 0, 1}})), {}).size(), 3u);
 }
 
 TEST(DiagnosisTest, TheLikeliestCauseIsFirstWithItsEvidence) {
-  const std::vector<LikelyCause> causes = Diagnose(EvidenceOf(kNeverReset), {});
+  const std::vector<LikelyCause> causes = Diagnose(GroupsOf(EvidenceOf(kNeverReset)), {});
   ASSERT_FALSE(causes.empty());
   EXPECT_EQ(causes[0].cause, Cause::kGradientsNotReset);
   EXPECT_GT(causes[0].confidence, 0.7);
@@ -101,7 +121,7 @@ TEST(DiagnosisTest, TheLikeliestCauseIsFirstWithItsEvidence) {
 // The findings of the demo's faulty training, of seven layers of sigmoids.
 TEST(DiagnosisTest, AFirstLayerWithoutGradientHasOneThatVanishes) {
   const std::vector<LikelyCause> causes =
-      Diagnose(EvidenceOf({{"VanishingGradient", "ratio", "gradient/layer1.weight", 41, 32}}), {});
+      Diagnose(GroupsOf(EvidenceOf({{"VanishingGradient", "ratio", "gradient/layer1.weight", 41, 32}})), {});
   ASSERT_FALSE(causes.empty());
   EXPECT_EQ(causes[0].cause, Cause::kGradientsVanish);
 }
@@ -126,7 +146,7 @@ TEST(DiagnosisTest, RulesWithoutDataAreNamedIfTheyMatterToTheCause) {
       {"ExplodingTensor", RuleStatus::kPassed, 0, 0, {}, ""}};
   bool has_missing = false;
   for (const Example &example : kExamples) {
-    for (const LikelyCause &cause : Diagnose(EvidenceOf(example.found), results)) {
+    for (const LikelyCause &cause : Diagnose(GroupsOf(EvidenceOf(example.found)), results)) {
       has_missing |= !cause.missing.empty();
       EXPECT_LE(cause.missing.size(), 3u);
       EXPECT_THAT(cause.missing,
@@ -139,7 +159,7 @@ TEST(DiagnosisTest, RulesWithoutDataAreNamedIfTheyMatterToTheCause) {
 
 TEST(DiagnosisTest, NoMoreThanThreeCausesInOrder) {
   for (const Example &example : kExamples) {
-    const std::vector<LikelyCause> causes = Diagnose(EvidenceOf(example.found), {});
+    const std::vector<LikelyCause> causes = Diagnose(GroupsOf(EvidenceOf(example.found)), {});
     EXPECT_LE(causes.size(), 3u);
     for (size_t i = 1; i < causes.size(); ++i) {
       EXPECT_GE(causes[i - 1].confidence, causes[i].confidence);

@@ -14,6 +14,7 @@ namespace smdebug::rules {
 
 struct Evaluated {
   std::vector<Finding> findings;
+  std::vector<Evidence> clues;
   RuleResult result;
 
   std::vector<int64_t> Steps() const {
@@ -25,6 +26,11 @@ struct Evaluated {
     std::vector<std::string> tensors;
     for (const Finding &finding : findings) tensors.push_back(finding.tensor);
     return tensors;
+  }
+  std::vector<std::string> Clues() const {
+    std::vector<std::string> checks;
+    for (const Evidence &clue : clues) checks.push_back(clue.first.check);
+    return checks;
   }
   std::vector<std::string> Checks() const {
     std::vector<std::string> checks;
@@ -47,6 +53,9 @@ inline Evaluated EvaluateWith(const RuleFactory &make, FakeSource &source,
   });
   EXPECT_TRUE(status.IsOk()) << status.Message();
   evaluated.result = set->Results().front();
+  for (const Evidence &each : set->FoldedFindings()) {
+    if (each.is_clue) evaluated.clues.push_back(each);
+  }
   return evaluated;
 }
 

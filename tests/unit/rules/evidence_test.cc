@@ -29,6 +29,15 @@ TEST(EvidenceLogTest, KeepsTheFirstFindingOfEachTensorAndCountsTheOthers) {
   EXPECT_EQ(log.All()[2].first.check, "y");
 }
 
+TEST(EvidenceLogTest, AClueIsNoFinding) {
+  EvidenceLog log;
+  log.Note(FindingOf("A", "x", "w", 3));
+  log.NoteClue(FindingOf("A", "y", "w", 3));
+  ASSERT_EQ(log.All().size(), 2u);
+  EXPECT_FALSE(log.All()[0].is_clue);
+  EXPECT_TRUE(log.All()[1].is_clue);
+}
+
 TEST(EvidenceLogTest, NamesAreNotTakenForEachOther) {
   EvidenceLog log;
   log.Note(FindingOf("A", "1:", "w", 0));

@@ -115,52 +115,52 @@ typedef _gostring_ swig_type_83;
 typedef long long swig_type_84;
 typedef long long swig_type_85;
 typedef long long swig_type_86;
-typedef _gostring_ swig_type_87;
-typedef _gostring_ swig_type_88;
+typedef long long swig_type_87;
+typedef long long swig_type_88;
 typedef _gostring_ swig_type_89;
-typedef long long swig_type_90;
+typedef _gostring_ swig_type_90;
 typedef _gostring_ swig_type_91;
-typedef _gostring_ swig_type_92;
-typedef long long swig_type_93;
+typedef long long swig_type_92;
+typedef _gostring_ swig_type_93;
 typedef _gostring_ swig_type_94;
-typedef _gostring_ swig_type_95;
+typedef long long swig_type_95;
 typedef _gostring_ swig_type_96;
 typedef _gostring_ swig_type_97;
 typedef _gostring_ swig_type_98;
 typedef _gostring_ swig_type_99;
-typedef long long swig_type_100;
-typedef long long swig_type_101;
+typedef _gostring_ swig_type_100;
+typedef _gostring_ swig_type_101;
 typedef long long swig_type_102;
 typedef long long swig_type_103;
 typedef long long swig_type_104;
-typedef _gostring_ swig_type_105;
+typedef long long swig_type_105;
 typedef long long swig_type_106;
-typedef long long swig_type_107;
-typedef _gostring_ swig_type_108;
+typedef _gostring_ swig_type_107;
+typedef long long swig_type_108;
 typedef long long swig_type_109;
 typedef _gostring_ swig_type_110;
-typedef _gostring_ swig_type_111;
-typedef long long swig_type_112;
-typedef long long swig_type_113;
+typedef long long swig_type_111;
+typedef _gostring_ swig_type_112;
+typedef _gostring_ swig_type_113;
 typedef long long swig_type_114;
 typedef long long swig_type_115;
-typedef _gostring_ swig_type_116;
+typedef long long swig_type_116;
 typedef long long swig_type_117;
 typedef _gostring_ swig_type_118;
 typedef long long swig_type_119;
 typedef _gostring_ swig_type_120;
-typedef _gostring_ swig_type_121;
-typedef long long swig_type_122;
+typedef long long swig_type_121;
+typedef _gostring_ swig_type_122;
 typedef _gostring_ swig_type_123;
 typedef long long swig_type_124;
-typedef long long swig_type_125;
-typedef _gostring_ swig_type_126;
+typedef _gostring_ swig_type_125;
+typedef long long swig_type_126;
 typedef long long swig_type_127;
-typedef long long swig_type_128;
-typedef _gostring_ swig_type_129;
-typedef _gostring_ swig_type_130;
-typedef long long swig_type_131;
-typedef long long swig_type_132;
+typedef _gostring_ swig_type_128;
+typedef long long swig_type_129;
+typedef long long swig_type_130;
+typedef _gostring_ swig_type_131;
+typedef _gostring_ swig_type_132;
 typedef long long swig_type_133;
 typedef long long swig_type_134;
 typedef long long swig_type_135;
@@ -168,72 +168,74 @@ typedef long long swig_type_136;
 typedef long long swig_type_137;
 typedef long long swig_type_138;
 typedef long long swig_type_139;
-typedef _gostring_ swig_type_140;
-typedef _gostring_ swig_type_141;
+typedef long long swig_type_140;
+typedef long long swig_type_141;
 typedef _gostring_ swig_type_142;
 typedef _gostring_ swig_type_143;
 typedef _gostring_ swig_type_144;
 typedef _gostring_ swig_type_145;
 typedef _gostring_ swig_type_146;
-typedef long long swig_type_147;
+typedef _gostring_ swig_type_147;
 typedef _gostring_ swig_type_148;
-typedef _gostring_ swig_type_149;
+typedef long long swig_type_149;
 typedef _gostring_ swig_type_150;
 typedef _gostring_ swig_type_151;
 typedef _gostring_ swig_type_152;
-typedef long long swig_type_153;
+typedef _gostring_ swig_type_153;
 typedef _gostring_ swig_type_154;
-typedef _gostring_ swig_type_155;
-typedef long long swig_type_156;
+typedef long long swig_type_155;
+typedef _gostring_ swig_type_156;
 typedef _gostring_ swig_type_157;
-typedef _gostring_ swig_type_158;
-typedef long long swig_type_159;
-typedef long long swig_type_160;
+typedef long long swig_type_158;
+typedef _gostring_ swig_type_159;
+typedef _gostring_ swig_type_160;
 typedef long long swig_type_161;
-typedef _gostring_ swig_type_162;
-typedef _gostring_ swig_type_163;
+typedef long long swig_type_162;
+typedef long long swig_type_163;
 typedef _gostring_ swig_type_164;
-typedef long long swig_type_165;
+typedef _gostring_ swig_type_165;
 typedef _gostring_ swig_type_166;
-typedef _gostring_ swig_type_167;
+typedef long long swig_type_167;
 typedef _gostring_ swig_type_168;
 typedef _gostring_ swig_type_169;
-typedef long long swig_type_170;
+typedef _gostring_ swig_type_170;
 typedef _gostring_ swig_type_171;
 typedef long long swig_type_172;
 typedef _gostring_ swig_type_173;
-typedef _gostring_ swig_type_174;
+typedef long long swig_type_174;
 typedef _gostring_ swig_type_175;
 typedef _gostring_ swig_type_176;
 typedef _gostring_ swig_type_177;
-typedef long long swig_type_178;
+typedef _gostring_ swig_type_178;
 typedef _gostring_ swig_type_179;
-typedef _gostring_ swig_type_180;
-typedef long long swig_type_181;
+typedef long long swig_type_180;
+typedef _gostring_ swig_type_181;
 typedef _gostring_ swig_type_182;
-typedef _gostring_ swig_type_183;
+typedef long long swig_type_183;
 typedef _gostring_ swig_type_184;
 typedef _gostring_ swig_type_185;
-typedef long long swig_type_186;
-typedef long long swig_type_187;
+typedef _gostring_ swig_type_186;
+typedef _gostring_ swig_type_187;
 typedef long long swig_type_188;
-typedef _gostring_ swig_type_189;
+typedef long long swig_type_189;
 typedef long long swig_type_190;
 typedef _gostring_ swig_type_191;
 typedef long long swig_type_192;
-typedef long long swig_type_193;
-typedef _gostring_ swig_type_194;
+typedef _gostring_ swig_type_193;
+typedef long long swig_type_194;
 typedef long long swig_type_195;
 typedef _gostring_ swig_type_196;
-typedef _gostring_ swig_type_197;
+typedef long long swig_type_197;
 typedef _gostring_ swig_type_198;
 typedef _gostring_ swig_type_199;
 typedef _gostring_ swig_type_200;
-typedef long long swig_type_201;
-typedef long long swig_type_202;
-typedef _gostring_ swig_type_203;
+typedef _gostring_ swig_type_201;
+typedef _gostring_ swig_type_202;
+typedef long long swig_type_203;
 typedef long long swig_type_204;
 typedef _gostring_ swig_type_205;
+typedef long long swig_type_206;
+typedef _gostring_ swig_type_207;
 extern void _wrap_Swig_free_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_d3dfd86e7e910180(swig_intgo arg1);
 extern uintptr_t _wrap_new_smd_text_slot_raw_d3dfd86e7e910180(void);
@@ -511,6 +513,8 @@ extern void _wrap_smd_profile_rules_free_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_rule_set_diagnose_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
 extern swig_type_84 _wrap_smd_diagnosis_count_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_diagnosis_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_85 arg2);
+extern swig_type_86 _wrap_smd_diagnosis_seen_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_diagnosis_seen_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_87 arg2);
 extern void _wrap_smd_diagnosis_free_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_new_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_hook_flush_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
@@ -522,122 +526,122 @@ extern uintptr_t _wrap_smd_hook_begin_step_raw_d3dfd86e7e910180(uintptr_t arg1, 
 extern uintptr_t _wrap_smd_hook_end_step_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_discard_step_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_add_to_step_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_86 _wrap_smd_hook_last_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_wants_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_87 arg2);
+extern swig_type_88 _wrap_smd_hook_last_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_wants_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_89 arg2);
 extern swig_intgo _wrap_smd_hook_saves_step_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_88 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_ensure_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_89 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_90 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_ensure_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
 extern uintptr_t _wrap_smd_hook_add_collection_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_hook_collections_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_hook_export_collections_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern swig_intgo _wrap_smd_hook_is_recording_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_type_90 _wrap_smd_hook_count_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_91 arg2);
+extern swig_type_92 _wrap_smd_hook_count_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_93 arg2);
 extern uintptr_t _wrap_smd_hook_attach_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
 extern swig_intgo _wrap_smd_hook_action_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_take_findings_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_forgo_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_92 arg2, swig_type_93 arg3);
+extern uintptr_t _wrap_smd_hook_forgo_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_94 arg2, swig_type_95 arg3);
 extern uintptr_t _wrap_smd_trial_options_new_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_options_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_94 arg2, swig_type_95 arg3);
+extern uintptr_t _wrap_smd_trial_options_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_96 arg2, swig_type_97 arg3);
 extern void _wrap_smd_trial_options_free_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_new_raw_d3dfd86e7e910180(swig_type_96 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_new_raw_d3dfd86e7e910180(swig_type_98 arg1, uintptr_t arg2, uintptr_t arg3);
 extern uintptr_t _wrap_smd_trial_load_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_open_raw_d3dfd86e7e910180(swig_type_97 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_open_raw_d3dfd86e7e910180(swig_type_99 arg1, uintptr_t arg2, uintptr_t arg3);
 extern void _wrap_smd_trial_cancel_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern void _wrap_smd_trial_free_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_type_98 _wrap_smd_trial_path_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_type_99 _wrap_smd_trial_name_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_100 _wrap_smd_trial_path_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_101 _wrap_smd_trial_name_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_trial_refresh_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
 extern swig_intgo _wrap_smd_trial_has_ended_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_type_100 _wrap_smd_trial_last_complete_step_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_102 _wrap_smd_trial_last_complete_step_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_trial_steps_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
 extern uintptr_t _wrap_smd_trial_modes_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_mode_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_101 arg2, swig_voidp arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_global_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_102 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_step_state_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_wait_for_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_104 arg2, swig_intgo arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_trial_mode_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_103 arg2, swig_voidp arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_global_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_104 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_step_state_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_105 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_wait_for_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_106 arg2, swig_intgo arg3, swig_intgo arg4);
 extern uintptr_t _wrap_smd_trial_workers_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_trial_collections_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_105 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_tensor_names_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_106 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_recorded_names_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_107 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_tensor_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_108 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_109 arg4, swig_intgo arg5);
-extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_110 arg2);
-extern swig_type_111 _wrap_smd_tensor_name_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_collection_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_107 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_tensor_names_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_trial_recorded_names_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_109 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_tensor_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_110 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_111 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_112 arg2);
+extern swig_type_113 _wrap_smd_tensor_name_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_tensor_original_name_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_tensor_steps_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_112 arg2, swig_intgo arg3, swig_type_113 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_114 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_115 arg2, swig_intgo arg3, swig_type_116 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_117 arg2, swig_intgo arg3, swig_type_118 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_119 arg2, swig_intgo arg3, swig_type_120 arg4, swig_type_121 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_122 arg2, swig_intgo arg3, swig_type_123 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_114 arg2, swig_intgo arg3, swig_type_115 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_116 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_117 arg2, swig_intgo arg3, swig_type_118 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_119 arg2, swig_intgo arg3, swig_type_120 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_121 arg2, swig_intgo arg3, swig_type_122 arg4, swig_type_123 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_124 arg2, swig_intgo arg3, swig_type_125 arg4, uintptr_t arg5);
 extern void _wrap_smd_tensor_free_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_values_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_124 arg2, swig_type_125 arg3, swig_intgo arg4, swig_type_126 arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_tensor_reduction_values_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_127 arg2, swig_type_128 arg3, swig_intgo arg4, swig_type_129 arg5, swig_type_130 arg6, swig_intgo arg7, uintptr_t arg8);
-extern swig_type_131 _wrap_smd_values_count_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_type_132 _wrap_smd_values_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_133 arg2);
-extern uintptr_t _wrap_smd_values_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_134 arg2, uintptr_t arg3);
-extern swig_type_135 _wrap_smd_values_run_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_136 arg2);
+extern uintptr_t _wrap_smd_tensor_values_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_126 arg2, swig_type_127 arg3, swig_intgo arg4, swig_type_128 arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_tensor_reduction_values_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_129 arg2, swig_type_130 arg3, swig_intgo arg4, swig_type_131 arg5, swig_type_132 arg6, swig_intgo arg7, uintptr_t arg8);
+extern swig_type_133 _wrap_smd_values_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_134 _wrap_smd_values_step_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_135 arg2);
+extern uintptr_t _wrap_smd_values_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_136 arg2, uintptr_t arg3);
+extern swig_type_137 _wrap_smd_values_run_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_138 arg2);
 extern void _wrap_smd_values_free_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_full_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_137 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_value_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_138 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_reduction_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_139 arg2, swig_intgo arg3, swig_type_140 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_hook_set_metadata_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_141 arg2, swig_type_142 arg3);
+extern uintptr_t _wrap_smd_tensor_full_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_139 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_value_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_140 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_reduction_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_141 arg2, swig_intgo arg3, swig_type_142 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_hook_set_metadata_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_143 arg2, swig_type_144 arg3);
 extern uintptr_t _wrap_smd_hook_describe_run_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_metadata_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_143 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_scan_new_raw_d3dfd86e7e910180(swig_type_144 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_scan_add_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_145 arg2, swig_type_146 arg3);
+extern uintptr_t _wrap_smd_trial_metadata_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_145 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_scan_new_raw_d3dfd86e7e910180(swig_type_146 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_scan_add_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_147 arg2, swig_type_148 arg3);
 extern uintptr_t _wrap_smd_scan_partitions_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_147 _wrap_smd_partitions_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_149 _wrap_smd_partitions_count_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern void _wrap_smd_partitions_free_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern void _wrap_smd_scan_free_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_profiler_options_new_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_profiler_options_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_148 arg2, swig_type_149 arg3);
-extern uintptr_t _wrap_smd_profiler_options_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_150 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_profiler_options_set_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_150 arg2, swig_type_151 arg3);
+extern uintptr_t _wrap_smd_profiler_options_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_152 arg2, uintptr_t arg3);
 extern void _wrap_smd_profiler_options_free_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_profiler_new_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_profiler_follow_raw_d3dfd86e7e910180(swig_type_151 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_profiler_follow_raw_d3dfd86e7e910180(swig_type_153 arg1, uintptr_t arg2, uintptr_t arg3);
 extern swig_intgo _wrap_smd_profiler_update_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_intgo _wrap_smd_profiler_is_active_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_152 arg2, swig_type_153 arg3, swig_type_154 arg4);
-extern uintptr_t _wrap_smd_profiler_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_155 arg2, uintptr_t arg3);
+extern swig_intgo _wrap_smd_profiler_is_active_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_154 arg2, swig_type_155 arg3, swig_type_156 arg4);
+extern uintptr_t _wrap_smd_profiler_get_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_157 arg2, uintptr_t arg3);
 extern uintptr_t _wrap_smd_profiler_flush_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
 extern uintptr_t _wrap_smd_profiler_close_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern void _wrap_smd_profiler_free_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_type_156 _wrap_smd_profiler_now_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_profiler_event_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_157 arg2, swig_type_158 arg3, swig_type_159 arg4, swig_type_160 arg5, swig_type_161 arg6, swig_type_162 arg7);
-extern uintptr_t _wrap_smd_profiler_begin_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_163 arg2, swig_type_164 arg3, swig_type_165 arg4, swig_type_166 arg5);
-extern uintptr_t _wrap_smd_profiler_end_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_167 arg2);
-extern uintptr_t _wrap_smd_profiler_instant_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_168 arg2, swig_type_169 arg3, swig_type_170 arg4, swig_type_171 arg5);
-extern swig_type_172 _wrap_smd_profiler_count_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_173 arg2);
-extern uintptr_t _wrap_smd_profile_import_trace_raw_d3dfd86e7e910180(swig_type_174 arg1, swig_type_175 arg2, swig_type_176 arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_step_file_open_raw_d3dfd86e7e910180(swig_type_177 arg1, swig_type_178 arg2, swig_type_179 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_180 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_181 arg5, swig_intgo arg6, swig_type_182 arg7);
-extern swig_type_183 _wrap_smd_step_file_path_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_158 _wrap_smd_profiler_now_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern uintptr_t _wrap_smd_profiler_event_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_159 arg2, swig_type_160 arg3, swig_type_161 arg4, swig_type_162 arg5, swig_type_163 arg6, swig_type_164 arg7);
+extern uintptr_t _wrap_smd_profiler_begin_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_165 arg2, swig_type_166 arg3, swig_type_167 arg4, swig_type_168 arg5);
+extern uintptr_t _wrap_smd_profiler_end_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_169 arg2);
+extern uintptr_t _wrap_smd_profiler_instant_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_170 arg2, swig_type_171 arg3, swig_type_172 arg4, swig_type_173 arg5);
+extern swig_type_174 _wrap_smd_profiler_count_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_175 arg2);
+extern uintptr_t _wrap_smd_profile_import_trace_raw_d3dfd86e7e910180(swig_type_176 arg1, swig_type_177 arg2, swig_type_178 arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_step_file_open_raw_d3dfd86e7e910180(swig_type_179 arg1, swig_type_180 arg2, swig_type_181 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_182 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_183 arg5, swig_intgo arg6, swig_type_184 arg7);
+extern swig_type_185 _wrap_smd_step_file_path_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_step_file_close_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern void _wrap_smd_step_file_free_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_d3dfd86e7e910180(swig_type_184 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_open_raw_d3dfd86e7e910180(swig_type_186 arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_event_file_next_raw_d3dfd86e7e910180(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_185 _wrap_smd_event_file_tensor_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_type_186 _wrap_smd_event_file_step_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_187 _wrap_smd_event_file_tensor_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_188 _wrap_smd_event_file_step_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern swig_intgo _wrap_smd_event_file_mode_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_type_187 _wrap_smd_event_file_mode_step_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_189 _wrap_smd_event_file_mode_step_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern double _wrap_smd_event_file_timestamp_raw_d3dfd86e7e910180(uintptr_t arg1);
 extern uintptr_t _wrap_smd_event_file_value_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
 extern void _wrap_smd_event_file_free_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_188 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_d3dfd86e7e910180(swig_type_189 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_190 _wrap_smd_store_report_count_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern swig_type_191 _wrap_smd_store_report_name_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_192 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_193 arg2);
-extern swig_type_194 _wrap_smd_store_report_message_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_195 arg2);
+extern uintptr_t _wrap_smd_collections_to_json_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_190 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_d3dfd86e7e910180(swig_type_191 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_192 _wrap_smd_store_report_count_raw_d3dfd86e7e910180(uintptr_t arg1);
+extern swig_type_193 _wrap_smd_store_report_name_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_194 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_195 arg2);
+extern swig_type_196 _wrap_smd_store_report_message_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_197 arg2);
 extern void _wrap_smd_store_report_free_raw_d3dfd86e7e910180(uintptr_t arg1);
-extern uintptr_t _wrap_smd_bucket_open_raw_d3dfd86e7e910180(swig_type_196 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_bucket_list_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_197 arg2, swig_type_198 arg3, swig_type_199 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_read_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_200 arg2, swig_type_201 arg3, swig_type_202 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_write_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_203 arg2, uintptr_t arg3, swig_type_204 arg4);
-extern uintptr_t _wrap_smd_bucket_remove_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_205 arg2);
+extern uintptr_t _wrap_smd_bucket_open_raw_d3dfd86e7e910180(swig_type_198 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_199 arg2, swig_type_200 arg3, swig_type_201 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_202 arg2, swig_type_203 arg3, swig_type_204 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_205 arg2, uintptr_t arg3, swig_type_206 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_207 arg2);
 extern void _wrap_smd_bucket_free_raw_d3dfd86e7e910180(uintptr_t arg1);
 #undef intgo
 */
@@ -3073,6 +3077,21 @@ func Smd_diagnosis_get(arg1 Smd_diagnosis, arg2 int64) (_swig_ret Struct_SS_smd_
 	return swig_r
 }
 
+func Smd_diagnosis_seen_count(arg1 Smd_diagnosis) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (int64)(C._wrap_smd_diagnosis_seen_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func Smd_diagnosis_seen(arg1 Smd_diagnosis, arg2 int64) (_swig_ret Struct_SS_smd_evidence) {
+	var swig_r Struct_SS_smd_evidence
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Struct_SS_smd_evidence)(SwigcptrStruct_SS_smd_evidence(C._wrap_smd_diagnosis_seen_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1))))
+	return swig_r
+}
+
 func Smd_diagnosis_free(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
 	C._wrap_smd_diagnosis_free_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0))
@@ -3163,7 +3182,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_hook_wants_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_87)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_hook_wants_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_89)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3182,7 +3201,7 @@ func Smd_hook_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection) (_swig
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_88)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_90)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3194,7 +3213,7 @@ func Smd_hook_ensure_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_89)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3235,7 +3254,7 @@ func Smd_hook_count(arg1 Smd_hook, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_hook_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_93)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3270,7 +3289,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_92)(unsafe.Pointer(&_swig_i_1)), C.swig_type_93(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), C.swig_type_95(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3289,7 +3308,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_95)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_96)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_97)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3309,7 +3328,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_d3dfd86e7e910180(*(*C.swig_type_96)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_d3dfd86e7e910180(*(*C.swig_type_98)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3328,7 +3347,7 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_d3dfd86e7e910180(*(*C.swig_type_97)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_d3dfd86e7e910180(*(*C.swig_type_99)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3418,7 +3437,7 @@ func Smd_trial_mode_step(arg1 Smd_trial, arg2 int64, arg3 *int64, arg4 *int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3428,7 +3447,7 @@ func Smd_trial_global_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_102(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_104(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3438,7 +3457,7 @@ func Smd_trial_step_state(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int) (_swi
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3448,7 +3467,7 @@ func Smd_trial_wait_for_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_104(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
 	return swig_r
 }
 
@@ -3473,7 +3492,7 @@ func Smd_trial_collection(arg1 Smd_trial, arg2 string, arg3 Smd_collection) (_sw
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_105)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3488,7 +3507,7 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	_swig_i_3 := getSwigcptr(arg4)
 	_swig_i_4 := getSwigcptr(arg5)
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -3498,7 +3517,7 @@ func Smd_trial_recorded_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_str
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_107(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_109(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3507,7 +3526,7 @@ func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_108)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_110)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3521,7 +3540,7 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_109(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_111(_swig_i_3), C.swig_intgo(_swig_i_4))))
 	return swig_r
 }
 
@@ -3529,7 +3548,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_110)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_112)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3571,7 +3590,7 @@ func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 int64, ar
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_112(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_113(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_114(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_115(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -3581,7 +3600,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_114(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_116(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3592,7 +3611,7 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_115(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_117(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_118)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3606,7 +3625,7 @@ func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_117(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_118)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_120)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3622,7 +3641,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_120)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_121)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_121(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_122)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_123)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3639,7 +3658,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_123)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_125)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3659,7 +3678,7 @@ func Smd_tensor_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 s
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_values_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_type_125(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_4)), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_values_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_126(_swig_i_1), C.swig_type_127(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_128)(unsafe.Pointer(&_swig_i_4)), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg5
 	}
@@ -3676,7 +3695,7 @@ func Smd_tensor_reduction_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 i
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
 	_swig_i_7 := getSwigcptr(arg8)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_values_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_127(_swig_i_1), C.swig_type_128(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_129)(unsafe.Pointer(&_swig_i_4)), *(*C.swig_type_130)(unsafe.Pointer(&_swig_i_5)), C.swig_intgo(_swig_i_6), C.uintptr_t(_swig_i_7))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_values_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_129(_swig_i_1), C.swig_type_130(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_131)(unsafe.Pointer(&_swig_i_4)), *(*C.swig_type_132)(unsafe.Pointer(&_swig_i_5)), C.swig_intgo(_swig_i_6), C.uintptr_t(_swig_i_7))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg5
 	}
@@ -3697,7 +3716,7 @@ func Smd_values_step(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_values_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_133(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_values_step_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_135(_swig_i_1)))
 	return swig_r
 }
 
@@ -3706,7 +3725,7 @@ func Smd_values_get(arg1 Smd_values, arg2 int64, arg3 Smd_value) (_swig_ret Smd_
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_values_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_134(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_values_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_136(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	return swig_r
 }
 
@@ -3714,7 +3733,7 @@ func Smd_values_run(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_values_run_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_136(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_values_run_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_138(_swig_i_1)))
 	return swig_r
 }
 
@@ -3729,7 +3748,7 @@ func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integ
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_137(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_139(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3739,7 +3758,7 @@ func Smd_tensor_full_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_value
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_138(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_140(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3751,7 +3770,7 @@ func Smd_tensor_full_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 strin
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_139(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_140)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_141(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_142)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3763,7 +3782,7 @@ func Smd_hook_set_metadata(arg1 Smd_hook, arg2 string, arg3 string) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_metadata_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_141)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_142)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_metadata_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_143)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_144)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3785,7 +3804,7 @@ func Smd_trial_metadata(arg1 Smd_trial, arg2 string, arg3 Smd_strings) (_swig_re
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_metadata_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_143)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_metadata_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_145)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3796,7 +3815,7 @@ func Smd_scan_new(arg1 string, arg2 Smd_scan) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_new_raw_d3dfd86e7e910180(*(*C.swig_type_144)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_new_raw_d3dfd86e7e910180(*(*C.swig_type_146)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3808,7 +3827,7 @@ func Smd_scan_add(arg1 Smd_scan, arg2 string, arg3 string) (_swig_ret Smd_error)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_add_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_145)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_146)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_add_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_147)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_148)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3855,7 +3874,7 @@ func Smd_profiler_options_set(arg1 Smd_profiler_options, arg2 string, arg3 strin
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_148)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_149)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_set_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_150)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_151)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3870,7 +3889,7 @@ func Smd_profiler_options_get(arg1 Smd_profiler_options, arg2 string, arg3 Smd_t
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_150)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_options_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_152)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3895,7 +3914,7 @@ func Smd_profiler_follow(arg1 string, arg2 Smd_profiler_options, arg3 Smd_profil
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_follow_raw_d3dfd86e7e910180(*(*C.swig_type_151)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_follow_raw_d3dfd86e7e910180(*(*C.swig_type_153)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3915,7 +3934,7 @@ func Smd_profiler_is_active(arg1 Smd_profiler, arg2 string, arg3 int64, arg4 str
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (int)(C._wrap_smd_profiler_is_active_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_152)(unsafe.Pointer(&_swig_i_1)), C.swig_type_153(_swig_i_2), *(*C.swig_type_154)(unsafe.Pointer(&_swig_i_3))))
+	swig_r = (int)(C._wrap_smd_profiler_is_active_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_154)(unsafe.Pointer(&_swig_i_1)), C.swig_type_155(_swig_i_2), *(*C.swig_type_156)(unsafe.Pointer(&_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3930,7 +3949,7 @@ func Smd_profiler_get(arg1 Smd_profiler, arg2 string, arg3 Smd_text) (_swig_ret 
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_155)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_get_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_157)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3973,7 +3992,7 @@ func Smd_profiler_event(arg1 Smd_profiler, arg2 string, arg3 string, arg4 int64,
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_event_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_157)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_158)(unsafe.Pointer(&_swig_i_2)), C.swig_type_159(_swig_i_3), C.swig_type_160(_swig_i_4), C.swig_type_161(_swig_i_5), *(*C.swig_type_162)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_event_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_159)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_160)(unsafe.Pointer(&_swig_i_2)), C.swig_type_161(_swig_i_3), C.swig_type_162(_swig_i_4), C.swig_type_163(_swig_i_5), *(*C.swig_type_164)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3993,7 +4012,7 @@ func Smd_profiler_begin(arg1 Smd_profiler, arg2 string, arg3 string, arg4 int64,
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_begin_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_163)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_164)(unsafe.Pointer(&_swig_i_2)), C.swig_type_165(_swig_i_3), *(*C.swig_type_166)(unsafe.Pointer(&_swig_i_4)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_begin_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_165)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_166)(unsafe.Pointer(&_swig_i_2)), C.swig_type_167(_swig_i_3), *(*C.swig_type_168)(unsafe.Pointer(&_swig_i_4)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4010,7 +4029,7 @@ func Smd_profiler_end(arg1 Smd_profiler, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_end_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_167)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_end_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_169)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4024,7 +4043,7 @@ func Smd_profiler_instant(arg1 Smd_profiler, arg2 string, arg3 string, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_instant_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_168)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_169)(unsafe.Pointer(&_swig_i_2)), C.swig_type_170(_swig_i_3), *(*C.swig_type_171)(unsafe.Pointer(&_swig_i_4)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profiler_instant_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_170)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_171)(unsafe.Pointer(&_swig_i_2)), C.swig_type_172(_swig_i_3), *(*C.swig_type_173)(unsafe.Pointer(&_swig_i_4)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4041,7 +4060,7 @@ func Smd_profiler_count(arg1 Smd_profiler, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_profiler_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_173)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_profiler_count_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_175)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4054,7 +4073,7 @@ func Smd_profile_import_trace(arg1 string, arg2 string, arg3 string, arg4 *int64
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_import_trace_raw_d3dfd86e7e910180(*(*C.swig_type_174)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_175)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_176)(unsafe.Pointer(&_swig_i_2)), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_profile_import_trace_raw_d3dfd86e7e910180(*(*C.swig_type_176)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_177)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_178)(unsafe.Pointer(&_swig_i_2)), C.swig_voidp(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -4073,7 +4092,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_d3dfd86e7e910180(*(*C.swig_type_177)(unsafe.Pointer(&_swig_i_0)), C.swig_type_178(_swig_i_1), *(*C.swig_type_179)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_d3dfd86e7e910180(*(*C.swig_type_179)(unsafe.Pointer(&_swig_i_0)), C.swig_type_180(_swig_i_1), *(*C.swig_type_181)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -4092,7 +4111,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_180)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_181(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_182)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_182)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_183(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_184)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4128,7 +4147,7 @@ func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_d3dfd86e7e910180(*(*C.swig_type_184)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_d3dfd86e7e910180(*(*C.swig_type_186)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -4200,7 +4219,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_188(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_190(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -4209,7 +4228,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_d3dfd86e7e910180(*(*C.swig_type_189)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_d3dfd86e7e910180(*(*C.swig_type_191)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -4227,7 +4246,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_192(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_194(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -4238,7 +4257,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_193(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_195(_swig_i_1)))
 	return swig_r
 }
 
@@ -4246,7 +4265,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_195(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_type_197(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -4263,7 +4282,7 @@ func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_d3dfd86e7e910180(*(*C.swig_type_196)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_d3dfd86e7e910180(*(*C.swig_type_198)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -4277,7 +4296,7 @@ func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_197)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_198)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_199)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_199)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_200)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_201)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4297,7 +4316,7 @@ func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_200)(unsafe.Pointer(&_swig_i_1)), C.swig_type_201(_swig_i_2), C.swig_type_202(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_202)(unsafe.Pointer(&_swig_i_1)), C.swig_type_203(_swig_i_2), C.swig_type_204(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4310,7 +4329,7 @@ func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_203)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_204(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_205)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_206(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4321,7 +4340,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_205)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), *(*C.swig_type_207)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -4339,6 +4358,14 @@ type Struct_SS_smd_rule_info interface {
 	Swigcptr() uintptr;
 }
 func (p SwigcptrStruct_SS_smd_rule_info) Swigcptr() uintptr {
+	return uintptr(p)
+}
+
+type SwigcptrStruct_SS_smd_evidence uintptr
+type Struct_SS_smd_evidence interface {
+	Swigcptr() uintptr;
+}
+func (p SwigcptrStruct_SS_smd_evidence) Swigcptr() uintptr {
 	return uintptr(p)
 }
 

@@ -4767,6 +4767,34 @@ struct smd_cause *_wrap_smd_diagnosis_get_raw_d3dfd86e7e910180(struct smd_diagno
 }
 
 
+long long _wrap_smd_diagnosis_seen_count_raw_d3dfd86e7e910180(struct smd_diagnosis *_swig_go_0) {
+  smd_diagnosis *arg1 = 0 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_diagnosis **)&_swig_go_0; 
+  
+  result = smd_diagnosis_seen_count((struct smd_diagnosis const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_evidence *_wrap_smd_diagnosis_seen_raw_d3dfd86e7e910180(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
+  smd_diagnosis *arg1 = 0 ;
+  size_t arg2 ;
+  smd_evidence *result = 0 ;
+  struct smd_evidence *_swig_go_result;
+  
+  arg1 = *(smd_diagnosis **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  
+  result = (smd_evidence *)smd_diagnosis_seen((struct smd_diagnosis const *)arg1,arg2);
+  *(smd_evidence **)&_swig_go_result = (smd_evidence *)result; 
+  return _swig_go_result;
+}
+
+
 void _wrap_smd_diagnosis_free_raw_d3dfd86e7e910180(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   

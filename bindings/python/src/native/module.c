@@ -229,6 +229,7 @@ static PyMethodDef functions[] = {
     {"take_findings", SmdTakeFindings, METH_O, NULL},
     {"rule_results", SmdRuleResults, METH_O, NULL},
     {"diagnose", SmdDiagnose, METH_O, NULL},
+    {"diagnosis_seen", SmdDiagnosisSeen, METH_O, NULL},
     {"builtin_rules", SmdBuiltinRules, METH_NOARGS, NULL},
     {"profile_findings", SmdProfileFindings, METH_O, NULL},
     {"profile_results", SmdProfileResults, METH_O, NULL},

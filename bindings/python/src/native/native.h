@@ -182,6 +182,7 @@ PyObject *SmdModulesHold(PyObject *module, PyObject *const *args, Py_ssize_t cou
 PyObject *SmdTakeFindings(PyObject *module, PyObject *hook);
 PyObject *SmdRuleResults(PyObject *module, PyObject *set);
 PyObject *SmdDiagnose(PyObject *module, PyObject *set);
+PyObject *SmdDiagnosisSeen(PyObject *module, PyObject *set);
 PyObject *SmdBuiltinRules(PyObject *module, PyObject *unused);
 PyObject *SmdProfileFindings(PyObject *module, PyObject *rules);
 PyObject *SmdProfileResults(PyObject *module, PyObject *rules);

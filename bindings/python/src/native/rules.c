@@ -112,10 +112,10 @@ PyObject *SmdProfilePhases(PyObject *Py_UNUSED(module), PyObject *handle) {
 }
 
 /* Returns a list of (first, number of findings, number of tensors). */
-static PyObject *EvidenceOf(const smd_cause *cause) {
-  PyObject *list = PyList_New((Py_ssize_t)cause->evidence_count);
-  for (size_t i = 0; list != NULL && i < cause->evidence_count; ++i) {
-    const smd_evidence *each = &cause->evidence[i];
+static PyObject *EvidenceOf(const smd_evidence *evidence, size_t count) {
+  PyObject *list = PyList_New((Py_ssize_t)count);
+  for (size_t i = 0; list != NULL && i < count; ++i) {
+    const smd_evidence *each = &evidence[i];
     PyObject *first = FindingToTuple(each->first);
     PyObject *tuple = first == NULL ? NULL
                                     : Py_BuildValue("(NLL)", first, (long long)each->finding_count,
@@ -127,7 +127,7 @@ static PyObject *EvidenceOf(const smd_cause *cause) {
 
 /* Returns the fields in the order of smdebug.core.diagnosis.Cause. */
 static PyObject *CauseToTuple(const smd_cause *cause) {
-  PyObject *evidence = EvidenceOf(cause);
+  PyObject *evidence = EvidenceOf(cause->evidence, cause->evidence_count);
   PyObject *missing = PyList_New((Py_ssize_t)cause->missing_count);
   for (size_t i = 0; missing != NULL && i < cause->missing_count; ++i) {
     PyObject *rule = Text(cause->missing[i]);
@@ -156,6 +156,21 @@ PyObject *SmdDiagnose(PyObject *Py_UNUSED(module), PyObject *handle) {
     PyObject *tuple = CauseToTuple(smd_diagnosis_get(diagnosis, i));
     if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
   }
+  smd_diagnosis_free(diagnosis);
+  return list;
+}
+
+/* diagnosis_seen(set) -> list of (first, number of findings, number of tensors) */
+PyObject *SmdDiagnosisSeen(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_rule_set *set = SmdNativePointer(handle, SMD_NATIVE_RULE_SET);
+  smd_diagnosis *diagnosis = NULL;
+  PyObject *list;
+  smd_error *error;
+  if (set == NULL) return NULL;
+  error = smd_rule_set_diagnose(set, &diagnosis);
+  if (error != NULL) return SmdNativeRaise(error);
+  /* The checks lie one behind the other. */
+  list = EvidenceOf(smd_diagnosis_seen(diagnosis, 0), smd_diagnosis_seen_count(diagnosis));
   smd_diagnosis_free(diagnosis);
   return list;
 }

@@ -634,6 +634,8 @@ unsafe extern "C" {
     pub fn smd_rule_set_diagnose(set: *const smd_rule_set, out: *mut *mut smd_diagnosis) -> *mut smd_error;
     pub fn smd_diagnosis_count(diagnosis: *const smd_diagnosis) -> usize;
     pub fn smd_diagnosis_get(diagnosis: *const smd_diagnosis, index: usize) -> *const smd_cause;
+    pub fn smd_diagnosis_seen_count(diagnosis: *const smd_diagnosis) -> usize;
+    pub fn smd_diagnosis_seen(diagnosis: *const smd_diagnosis, index: usize) -> *const smd_evidence;
     pub fn smd_diagnosis_free(diagnosis: *mut smd_diagnosis);
     pub fn smd_error_code(error: *const smd_error) -> smd_code;
     pub fn smd_error_message(error: *const smd_error) -> *const c_char;

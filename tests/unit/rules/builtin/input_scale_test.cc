@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/strings.h"
 #include "rules/evaluating.h"
 
 namespace smdebug::rules::input_scale_test {
@@ -52,6 +53,22 @@ TEST(InputScaleTest, AFewLargeElementsAreAnotherMatter) {
     source.Step(step).Save(kInput, inputs, {8, 4});
   }
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+}
+
+TEST(InputScaleTest, AnElementFarBeyondAllBeforeIsAClue) {
+  FakeSource source;
+  for (int64_t step = 0; step < 9; ++step) {
+    std::vector<double> inputs(32, 0.5);
+    if (step == 7) inputs[3] = -1e6;
+    source.Step(step).Save(kInput, inputs, {8, 4});
+  }
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  EXPECT_THAT(evaluated.findings, IsEmpty());
+  ASSERT_THAT(evaluated.Clues(), ElementsAre("jump"));
+  EXPECT_EQ(evaluated.clues[0].first.place.step, 7);
+  EXPECT_EQ(evaluated.clues[0].first.message,
+            StrCat("an element of the input '", kInput, "' is 1e+06; none before was beyond 0.5"));
+  EXPECT_EQ(evaluated.result.status, RuleStatus::kPassed);
 }
 
 TEST(InputScaleTest, OnlyFeaturesOfTheModelInTrainingCount) {

@@ -160,6 +160,31 @@ TEST(PoorWeightInitializationTest, AResumedTrainingMayHaveNothingLeftToLearn) {
   EXPECT_FALSE(with_loss(1.4));
 }
 
+TEST(PoorWeightInitializationTest, AFirstLossFarAboveThatOfAGuess) {
+  const auto begins_at = [](double loss) {
+    FakeSource source;
+    std::vector<int64_t> classes(32);
+    for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int64_t>(i % 8);
+    for (int step = 0; step < 12; ++step) {
+      source.Step(step).Save("CrossEntropyLoss_output_0", {loss - 0.1 * step});
+      source.Save("CrossEntropyLoss_input_1", tensor::TensorOf<int64_t>(tensor::DType::kInt64, classes));
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  const Evaluated evaluated = begins_at(9);
+  EXPECT_THAT(evaluated.findings, IsEmpty());
+  ASSERT_THAT(evaluated.Clues(), ElementsAre("large_first_loss"));
+  EXPECT_EQ(evaluated.clues[0].first.message,
+            "the loss 'CrossEntropyLoss_output_0' begins at 9, above the limit of 6.24; that of a "
+            "model that has learned nothing is 2.08");
+  EXPECT_THAT(begins_at(2.1).Clues(), IsEmpty());
+  // The sum over the batch.
+  EXPECT_THAT(begins_at(32 * 2.1).Clues(), IsEmpty());
+  EXPECT_THAT(begins_at(32 * 2.1).findings, IsEmpty());
+  EXPECT_THAT(begins_at(30).Checks(), ElementsAre("first_loss"));
+  EXPECT_THAT(begins_at(30).Steps(), ElementsAre(10));
+}
+
 TEST(PoorWeightInitializationTest, FrameworksNamesAreKnown) {
   for (const auto &[a, b] : {std::pair{"relu1_input_0", "relu2_input_0"},
                              {"ReLU_input_0", "layers.relu_input_0"},

@@ -411,6 +411,19 @@ TEST(UpdateNotAppliedTest, CopiesOfWeightsNeedNoGradient) {
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
 }
 
+TEST(UpdateNotAppliedTest, AverageOfABiasThatStaysAtZero) {
+  const auto with = [](double first) {
+    FakeSource source;
+    for (int64_t step = 0; step < 9; ++step) {
+      source.Step(step).Save("a.bias", {static_cast<double>(step) / 9, 0}).Save("ema/a.bias", {first, first});
+      source.Save("gradient/a.bias", {1, 1});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(with(0), IsEmpty());
+  EXPECT_THAT(with(7), ElementsAre("no_gradient"));
+}
+
 TEST(UpdateNotAppliedTest, NamesOfRecurrentNetworksTellBiasesFromWeights) {
   FakeSource source = Of({{"rnn.weight_hh_l0", Falling, Alternating},
                           {"rnn.bias_hh_l0", Falling, nullptr},

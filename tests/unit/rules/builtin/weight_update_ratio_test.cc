@@ -266,6 +266,89 @@ TEST(WeightUpdateRatioTest, AnElementWhoseBitFlippedAfterAnUpdate) {
   EXPECT_THAT(evaluated.Steps(), ElementsAre(4));
 }
 
+// A weight of 4 outputs and 4 inputs whose elements take these values, one a step.
+Evaluated OfValues(const std::vector<double> &values, const std::string &name = "a.weight",
+                   const Parameters::Given &parameters = {}) {
+  FakeSource source;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto step = static_cast<int64_t>(i);
+    source.Step(step, Mode::kTrain, step).Save(name, std::vector<double>(16, values[i]), {4, 4});
+  }
+  return Evaluate(kRule, parameters, source, Profile::kCalibrated);
+}
+
+TEST(WeightUpdateRatioTest, TheFirstUpdatesAreJudgedForAllWeightsTogether) {
+  const Evaluated evaluated = OfValues({0.5, 0.5, 3, 3.1, 3.2});
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("first_updates"));
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(2));
+  EXPECT_EQ(evaluated.findings[0].value, 5);
+  EXPECT_EQ(evaluated.findings[0].limit, 2);
+  EXPECT_EQ(evaluated.findings[0].message,
+            "one of the first updates changed all weights by 5 of themselves, 'a.weight' most; the "
+            "limit is 2");
+  EXPECT_THAT(evaluated.Clues(), ElementsAre("large_first_updates"));
+  EXPECT_THAT(OfValues({0.5, 0.5, 3, 3.1}, "a.weight", {{"first", "None"}}).findings, IsEmpty());
+  EXPECT_THAT(OfValues({0.5, 1.5}).findings, IsEmpty());
+  EXPECT_THAT(OfValues({0.5, 1.5}).Clues(), ElementsAre("large_first_updates"));
+  EXPECT_THAT(OfValues({0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 9}).Clues(), IsEmpty());
+  EXPECT_THAT(OfValues({0.5, NAN}).Checks(), ElementsAre("first_updates"));
+}
+
+TEST(WeightUpdateRatioTest, WeightsThatBeginAtZeroMayMoveFar) {
+  EXPECT_THAT(OfValues({0, 0.001, 0.1, 0.2}).findings, IsEmpty());
+  EXPECT_THAT(OfValues({0, 0.001, 0.1, 0.2}).Clues(), IsEmpty());
+}
+
+TEST(WeightUpdateRatioTest, ABiasSaysNothingOfAllWeights) {
+  FakeSource source;
+  for (int64_t step = 0; step < 4; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("a.weight", {0.001 + static_cast<double>(step), 1});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Clues(), IsEmpty());
+}
+
+TEST(WeightUpdateRatioTest, TheSizeOfWeightsIsAClue) {
+  EXPECT_THAT(OfValues({1.1, 1.2}).Clues(), ElementsAre("large_weights"));
+  EXPECT_THAT(OfValues({0.02, 0.03}).Clues(), ElementsAre("small_weights"));
+  EXPECT_THAT(OfValues({0.5, 0.6}).Clues(), IsEmpty());
+  EXPECT_THAT(OfValues({1.1, 1.2}, "tok_embeddings.weight").Clues(), IsEmpty());
+  EXPECT_EQ(OfValues({1.1, 1.2}).clues[0].first.message,
+            "the weight 'a.weight' begins 2.2 times as large as one over the root of its inputs");
+  // Nothing is said of weights that no update changes.
+  EXPECT_THAT(OfValues({1.1, 1.1}).Clues(), IsEmpty());
+}
+
+// Each update of a weight of about 1 is `factor` times the one before, after as many alike.
+std::vector<double> Growing(double size, double factor, size_t alike, size_t more) {
+  std::vector<double> values = {1};
+  for (size_t i = 0; i < alike + more; ++i) {
+    if (i >= alike) size *= factor;
+    values.push_back(values.back() + (i % 2 == 0 ? size : -size));
+  }
+  return values;
+}
+
+TEST(WeightUpdateRatioTest, HowFarUpdatesUsuallyMoveIsAClue) {
+  EXPECT_THAT(OfValues(Growing(0.3, 1, 31, 0)).Clues(), ElementsAre("large_updates"));
+  EXPECT_THAT(OfValues(Growing(1e-6, 1, 31, 0)).Clues(), ElementsAre("small_updates"));
+  EXPECT_THAT(OfValues(Growing(0.01, 1, 31, 0)).Clues(), IsEmpty());
+  EXPECT_THAT(OfValues(Growing(0.3, 1, 20, 0)).Clues(), IsEmpty());
+}
+
+TEST(WeightUpdateRatioTest, UpdatesThatGrowAreAClue) {
+  const Evaluated evaluated = OfValues(Growing(1e-3, 1.2, 40, 14));
+  ASSERT_THAT(evaluated.Clues(), ElementsAre("growing_updates"));
+  EXPECT_GT(evaluated.clues[0].first.value, 1.08);
+  EXPECT_LT(evaluated.clues[0].first.value, 1.21);
+  EXPECT_THAT(OfValues(Growing(1e-3, 1.03, 40, 14)).Clues(), IsEmpty());
+  // As in a warm-up.
+  EXPECT_THAT(OfValues(Growing(1e-3, 1.2, 0, 16)).Clues(), IsEmpty());
+  // As after a restart of the schedule.
+  std::vector<double> restarted = Growing(1e-2, 0.8, 30, 12);
+  for (const double each : Growing(1e-3, 1.2, 0, 12)) restarted.push_back(each);
+  EXPECT_THAT(OfValues(restarted).Clues(), IsEmpty());
+}
+
 TEST(WeightUpdateRatioTest, OtherJumpsAreUpdates) {
   for (const double factor : {1.0, 1.5, 3.0, 0.0}) {
     FakeSource source = WithAJump(factor);

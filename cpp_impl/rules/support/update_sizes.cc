@@ -1,0 +1,179 @@
+#include "rules/support/update_sizes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/strings.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+// The limits lie between what healthy trainings and trainings with faults have: see
+// docs/diagnosis.md#clues.
+constexpr double kLargeWeights = 2;
+constexpr double kSmallWeights = 0.05;
+constexpr int64_t kFirst = 5;  // updates
+constexpr double kLargeFirst = 0.8;
+constexpr size_t kUsual = 30;  // updates
+constexpr double kLargeUsual = 0.2;
+constexpr double kSmallUsual = 5e-5;
+// Updates that grow: by so much each, over so many, to so many times the largest before, in a line
+// that explains so much of their variance.  A schedule may warm up before.
+constexpr double kGrowth = 1.08;
+constexpr size_t kGrowing = 12;
+constexpr double kRecord = 2;
+constexpr double kLeastFit = 0.8;
+constexpr int64_t kWarm = 20;
+
+// Returns the size of a weight's elements, relative to one over the root of the number of inputs of
+// an output.  Frameworks differ in which axis is that of the outputs.
+double ScaleOf(const tensor::View &form, double mean_square) {
+  const auto outputs = static_cast<double>(std::max(form.shape.front(), form.shape.back()));
+  return std::sqrt(mean_square * static_cast<double>(form.ElementCount()) / outputs);
+}
+
+// Rows of an embedding are looked up, not multiplied.
+bool IsOfEmbedding(std::string_view tensor) {
+  const std::string lower = ToLower(tensor);
+  return lower.find("embed") != std::string::npos || lower.find("_emb") != std::string::npos ||
+         lower.find("wte") != std::string::npos;
+}
+
+Finding Told(std::string_view check, std::string_view worker, std::string_view tensor, double value,
+             double limit, std::string message) {
+  Finding told;
+  told.check = check;
+  told.worker = worker;
+  told.tensor = tensor;
+  told.value = value;
+  told.limit = limit;
+  told.message = std::move(message);
+  return told;
+}
+
+std::string SaysScale(const std::string &tensor, double scale) {
+  return StrCat("the weight '", tensor, "' begins ", Shortest(scale),
+                " times as large as one over the root of its inputs");
+}
+
+// A line through points at 0, 1, 2 and so on.
+struct Line {
+  double slope;
+  double fit;  // the share of the variance that it explains
+
+  explicit Line(const std::deque<double> &values) {
+    const auto count = static_cast<double>(values.size());
+    double mean = 0;
+    for (const double each : values) mean += each / count;
+    double of_places = 0;
+    double of_both = 0;
+    double of_values = 0;
+    double place = -(count - 1) / 2;
+    for (const double each : values) {
+      of_places += place * place;
+      of_both += place * (each - mean);
+      of_values += (each - mean) * (each - mean);
+      ++place;
+    }
+    slope = of_both / of_places;
+    fit = of_both * of_both / (of_places * of_values);
+  }
+};
+
+}  // namespace
+
+void UpdateSizes::Extreme::Take(const Sample &sample, double other) {
+  tensor = sample.Tensor();
+  worker = sample.Worker();
+  value = other;
+}
+
+void UpdateSizes::AddFirst(const Sample &weight, double mean_square) {
+  const tensor::View *form = weight.Form();
+  if (updates_ > 0 || form == nullptr || form->shape.size() < 2) return;
+  if (!(mean_square > 0) || IsOfEmbedding(weight.Tensor())) return;
+  const double scale = ScaleOf(*form, mean_square);
+  if (largest_.tensor.empty() || scale > largest_.value) largest_.Take(weight, scale);
+  if (smallest_.tensor.empty() || scale < smallest_.value) smallest_.Take(weight, scale);
+}
+
+void UpdateSizes::Add(const Sample &weight, double difference, double before) {
+  // Frozen weights say nothing.
+  if (!IsOfLayer(weight) || before == 0 || difference == 0) return;
+  difference_ += difference;
+  before_ += before;
+  const double size = difference / before;
+  if (farthest_.tensor.empty() || size > farthest_.value) farthest_.Take(weight, size);
+}
+
+void UpdateSizes::EndStep(Findings &findings) {
+  if (before_ != 0) EndUpdate(difference_ / before_, findings);
+  difference_ = before_ = 0;
+  farthest_.tensor.clear();
+}
+
+void UpdateSizes::EndUpdate(double size, Findings &findings) {
+  if (updates_++ == 0) JudgeWeights(findings);
+  if (updates_ <= kFirst) JudgeFirst(size, findings);
+  if (!std::isfinite(size)) return;
+  if (first_.size() < kUsual) {
+    first_.push_back(size);
+    if (first_.size() == kUsual) JudgeUsual(findings);
+  }
+  JudgeGrowth(size, findings);
+}
+
+void UpdateSizes::JudgeFirst(double size, Findings &findings) {
+  const auto told = [&](std::string_view check, double limit) {
+    return Told(check, farthest_.worker, farthest_.tensor, size, limit,
+                StrCat("one of the first updates changed all weights by ", Shortest(size),
+                       " of themselves, '", farthest_.tensor, "' most; the limit is ",
+                       Shortest(limit)));
+  };
+  // NaN is not small either.
+  if (!(size <= kLargeFirst) && !std::exchange(has_clue_of_first_, true)) {
+    findings.AddClue(told("large_first_updates", kLargeFirst));
+  }
+  if (most_ && !(size <= *most_) && !std::exchange(has_found_first_, true)) {
+    findings.Add(told("first_updates", *most_));
+  }
+}
+
+void UpdateSizes::JudgeWeights(Findings &findings) const {
+  if (largest_.value > kLargeWeights) {
+    findings.AddClue(Told("large_weights", largest_.worker, largest_.tensor, largest_.value,
+                          kLargeWeights, SaysScale(largest_.tensor, largest_.value)));
+  }
+  if (!smallest_.tensor.empty() && smallest_.value < kSmallWeights) {
+    findings.AddClue(Told("small_weights", smallest_.worker, smallest_.tensor, smallest_.value,
+                          kSmallWeights, SaysScale(smallest_.tensor, smallest_.value)));
+  }
+}
+
+void UpdateSizes::JudgeUsual(Findings &findings) {
+  const auto third = first_.begin() + static_cast<std::ptrdiff_t>(kUsual / 3);
+  std::nth_element(first_.begin(), third, first_.end());
+  const bool is_large = *third > kLargeUsual;
+  if (!is_large && !(*third < kSmallUsual)) return;
+  findings.AddClue(Told(is_large ? "large_updates" : "small_updates", farthest_.worker,
+                        farthest_.tensor, *third, is_large ? kLargeUsual : kSmallUsual,
+                        StrCat("the first ", kUsual, " updates changed all weights by about ",
+                               Shortest(*third), " of themselves")));
+}
+
+void UpdateSizes::JudgeGrowth(double size, Findings &findings) {
+  last_.push_back(std::log(size));
+  if (last_.size() <= kGrowing) return;
+  record_ = std::max(record_, std::exp(last_.front()));
+  last_.pop_front();
+  if (updates_ < kWarm + static_cast<int64_t>(kGrowing) || !(size > kRecord * record_)) return;
+  const Line line(last_);
+  const double growth = std::exp(line.slope);
+  if (!(growth > kGrowth) || !(line.fit > kLeastFit)) return;
+  findings.AddClue(Told("growing_updates", farthest_.worker, farthest_.tensor, growth, kGrowth,
+                        StrCat("each of the last ", kGrowing, " updates was about ",
+                               Shortest(growth), " times the one before")));
+}
+
+}  // namespace smdebug::rules

@@ -1,0 +1,61 @@
+// Judges how far updates move all weights together, and gives clues about that.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rules/rule.h"
+
+namespace smdebug::rules {
+
+// The size of an update is the sum of the absolute changes of all weights of layers, relative to
+// the sum of their absolute values.  Steps that change nothing, as where gradients accumulate, do
+// not count.  For one thread.
+class UpdateSizes {
+ public:
+  // `most` is the largest size that one of the first updates may have, if any is too large.
+  explicit UpdateSizes(std::optional<double> most) : most_(most) {}
+
+  // Notes a weight at the first step that has it.
+  void AddFirst(const Sample &weight, double mean_square);
+  // Notes a weight's change since the step before, and what it was there, as sums of absolute
+  // values.
+  void Add(const Sample &weight, double difference, double before);
+  // Ends the step and adds what it tells.
+  void EndStep(Findings &findings);
+
+ private:
+  // The tensor that is most of something.
+  struct Extreme {
+    std::string tensor;
+    std::string worker;
+    double value = 0;
+
+    void Take(const Sample &sample, double other);
+  };
+
+  void JudgeFirst(double size, Findings &findings);
+  void EndUpdate(double size, Findings &findings);
+  void JudgeWeights(Findings &findings) const;
+  void JudgeUsual(Findings &findings);
+  void JudgeGrowth(double size, Findings &findings);
+
+  const std::optional<double> most_;
+  double difference_ = 0;  // of this step
+  double before_ = 0;
+  Extreme farthest_;  // of this step: the weight that changed most of itself
+  Extreme largest_;   // of the weights at first, for their shapes
+  Extreme smallest_;
+  int64_t updates_ = 0;
+  bool has_clue_of_first_ = false;
+  bool has_found_first_ = false;
+  std::vector<double> first_;  // sizes of the first updates
+  std::deque<double> last_;    // logarithms of sizes
+  double record_ = 0;          // the largest size before those
+};
+
+}  // namespace smdebug::rules
