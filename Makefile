@@ -229,12 +229,14 @@ bench-gpu: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/bench/bench_gpu.py
 
-# Measures built-in rules on trainings drawn at random: RUNS of the seeds of SET, tuning or claim.
+# Measures built-in rules on trainings drawn at random: RUNS of the seeds of SET, tuning or claim,
+# from number BEGIN on.
 SET ?= tuning
+BEGIN ?= 0
 RUNS ?= 1000
 measure-rules: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
-	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/generator.py --set $(SET) --runs $(RUNS)
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/generator.py --set $(SET) --begin $(BEGIN) --runs $(RUNS)
 
 # Measures the rules over profiles on trainings with planted faults and without, 7 seconds each.
 PROFILED ?= 34

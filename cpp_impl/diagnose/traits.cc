@@ -43,7 +43,8 @@ Trait RoleOf(std::string_view tensor) {
 uint32_t TraitsOf(const Group &group, int64_t first_step) {
   const int64_t step = group.first.place.step;
   return Bit(Trait::kFound) | Bit(RoleOf(group.first.tensor)) |
-         Bit(Trait::kFirst, step == first_step && !group.is_clue) | Bit(Trait::kEarly, step <= kLastEarlyStep) |
+         Bit(Trait::kFirst, step == first_step && !group.is_clue) |
+         Bit(Trait::kEarly, step <= kLastEarlyStep) |
          Bit(Trait::kLate, step > kLastStepBeforeLate) | Bit(Trait::kSingle, group.tensors == 1) |
          Bit(Trait::kWide, group.tensors >= kWideTensors) |
          Bit(Trait::kLasting, group.count >= kLastingFindings);

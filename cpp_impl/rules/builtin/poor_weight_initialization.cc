@@ -117,11 +117,11 @@ class Beginning {
       const double of_sum = loss.first / *level / static_cast<double>(targets.first);
       if (of_sum > kLeastOfSum && of_sum < kMostOfSum) continue;
       const auto told = [&](std::string_view check, double factor) {
-        Finding finding = FindingOf(
-            kLoss, worker, name, loss.first, factor * *level,
-            StrCat("the loss '", name, "' begins at ", Shortest(loss.first),
-                   ", above the limit of ", Shortest(factor * *level),
-                   "; that of a model that has learned nothing is ", Shortest(*level)));
+        Finding finding =
+            FindingOf(kLoss, worker, name, loss.first, factor * *level,
+                      StrCat("the loss '", name, "' begins at ", Shortest(loss.first),
+                             ", above the limit of ", Shortest(factor * *level),
+                             "; that of a model that has learned nothing is ", Shortest(*level)));
         finding.check = check;
         return finding;
       };
@@ -218,7 +218,7 @@ class Beginning {
   std::map<std::string, Loss> losses_;
   std::vector<std::pair<std::string, double>> losses_now_;
   TensorStates<Targets> targets_;  // by loss
-  bool is_skipped_ = false;           // this step
+  bool is_skipped_ = false;        // this step
   bool has_second_loss_ = false;
 };
 

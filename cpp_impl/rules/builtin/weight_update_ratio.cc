@@ -139,10 +139,9 @@ class WeightUpdateRatio final : public Rule {
       sizes_.Add(sample, part * change.difference, part * change.before);
     }
     const bool is_new = options_.ignores_frozen && change.before == 0;
-    const bool is_frozen =
-        options_.ignores_frozen && change.difference == 0 &&
-        (!state->learns || MayRoundAway(static_cast<size_t>(elements),
-                                        digits_.Of(sample.Worker(), "")));
+    const bool is_frozen = options_.ignores_frozen && change.difference == 0 &&
+                           (!state->learns || MayRoundAway(static_cast<size_t>(elements),
+                                                           digits_.Of(sample.Worker(), "")));
     const bool is_large = ratio > options_.large && !is_new;
     const bool is_small = ratio < options_.small && !is_frozen;
     state->large_steps = is_large ? state->large_steps + 1 : 0;

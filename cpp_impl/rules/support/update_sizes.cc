@@ -126,10 +126,10 @@ void UpdateSizes::EndUpdate(double size, Findings &findings) {
 
 void UpdateSizes::JudgeFirst(double size, Findings &findings) {
   const auto told = [&](std::string_view check, double limit) {
-    return Told(check, farthest_.worker, farthest_.tensor, size, limit,
-                StrCat("one of the first updates changed all weights by ", Shortest(size),
-                       " of themselves, '", farthest_.tensor, "' most; the limit is ",
-                       Shortest(limit)));
+    return Told(
+        check, farthest_.worker, farthest_.tensor, size, limit,
+        StrCat("one of the first updates changed all weights by ", Shortest(size),
+               " of themselves, '", farthest_.tensor, "' most; the limit is ", Shortest(limit)));
   };
   // NaN is not small either.
   if (!(size <= kLargeFirst) && !std::exchange(has_clue_of_first_, true)) {

@@ -120,8 +120,8 @@ TEST(DiagnosisTest, TheLikeliestCauseIsFirstWithItsEvidence) {
 
 // The findings of the demo's faulty training, of seven layers of sigmoids.
 TEST(DiagnosisTest, AFirstLayerWithoutGradientHasOneThatVanishes) {
-  const std::vector<LikelyCause> causes =
-      Diagnose(GroupsOf(EvidenceOf({{"VanishingGradient", "ratio", "gradient/layer1.weight", 41, 32}})), {});
+  const std::vector<LikelyCause> causes = Diagnose(
+      GroupsOf(EvidenceOf({{"VanishingGradient", "ratio", "gradient/layer1.weight", 41, 32}})), {});
   ASSERT_FALSE(causes.empty());
   EXPECT_EQ(causes[0].cause, Cause::kGradientsVanish);
 }

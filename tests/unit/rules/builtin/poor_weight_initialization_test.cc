@@ -167,7 +167,8 @@ TEST(PoorWeightInitializationTest, AFirstLossFarAboveThatOfAGuess) {
     for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int64_t>(i % 8);
     for (int step = 0; step < 12; ++step) {
       source.Step(step).Save("CrossEntropyLoss_output_0", {loss - 0.1 * step});
-      source.Save("CrossEntropyLoss_input_1", tensor::TensorOf<int64_t>(tensor::DType::kInt64, classes));
+      source.Save("CrossEntropyLoss_input_1",
+                  tensor::TensorOf<int64_t>(tensor::DType::kInt64, classes));
     }
     return Evaluate(kRule, {}, source, Profile::kCalibrated);
   };

@@ -415,7 +415,9 @@ TEST(UpdateNotAppliedTest, AverageOfABiasThatStaysAtZero) {
   const auto with = [](double first) {
     FakeSource source;
     for (int64_t step = 0; step < 9; ++step) {
-      source.Step(step).Save("a.bias", {static_cast<double>(step) / 9, 0}).Save("ema/a.bias", {first, first});
+      source.Step(step)
+          .Save("a.bias", {static_cast<double>(step) / 9, 0})
+          .Save("ema/a.bias", {first, first});
       source.Save("gradient/a.bias", {1, 1});
     }
     return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
