@@ -35,8 +35,8 @@ from benign import BENIGN
 from causes import cause_of
 from drawing import Drawn, draw
 from intervals import wilson
-from severities import GRADED, Graded, Planted
 from seen import seen_by_diagnosis
+from severities import GRADED, Graded, Planted
 from suite import rule_set_of
 from trainer import Training
 

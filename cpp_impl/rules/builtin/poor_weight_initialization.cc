@@ -117,11 +117,10 @@ class Beginning {
       const double of_sum = loss.first / *level / static_cast<double>(targets.first);
       if (of_sum > kLeastOfSum && of_sum < kMostOfSum) continue;
       const auto told = [&](std::string_view check, double factor) {
-        Finding finding =
-            FindingOf(kLoss, worker, name, loss.first, factor * *level,
-                      StrCat("the loss '", name, "' begins at ", Shortest(loss.first),
-                             ", above the limit of ", Shortest(factor * *level),
-                             "; that of a model that has learned nothing is ", Shortest(*level)));
+        Finding finding = FindingOf(kLoss, worker, name, loss.first, factor * *level,
+                                    StrCat("the loss '", name, "' begins at ", Shortest(loss.first),
+                                           ", above the limit of ", Shortest(factor * *level),
+                                           "; usual is at most about ", Shortest(*level)));
         finding.check = check;
         return finding;
       };
@@ -331,8 +330,9 @@ constexpr ParameterSpec kParameters[] = {
      "true leaves out gradients that are not finite, and the loss of their step, as loss scaling "
      "skips it"},
     {"first_loss", "None", "10",
-     "maximum of the first loss, relative to that of a model that has learned nothing; known for "
-     "cross entropies and squared errors"},
+     "maximum of the first loss, relative to that of a guess; known for cross entropies and, with "
+     "1 "
+     "more, squared errors"},
     {"skip_learned", "False", "True",
      "true allows a loss far below that of a model without knowledge to stay, as where a training "
      "resumes"},

@@ -65,7 +65,7 @@ std::optional<double> ChanceLevel::OfUniform() const {
 
 std::optional<double> ChanceLevel::OfNothing() const {
   if (count_ < kLeastTargets) return std::nullopt;
-  return classes_.empty() ? squares_ / count_ : OfUniform();
+  return classes_.empty() ? 1 + squares_ / count_ : OfUniform();
 }
 
 }  // namespace smdebug::rules

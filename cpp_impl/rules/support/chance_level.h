@@ -26,8 +26,8 @@ class ChanceLevel {
   // Returns the loss of a guess that takes all classes that were seen for equally frequent.  Losses
   // that weigh rare classes more may be as large.  Of numbers, returns what Get() returns.
   std::optional<double> OfUniform() const;
-  // Returns the loss of a model that has learned nothing yet: of classes, what OfUniform() returns;
-  // of numbers, the mean of their squares.
+  // Returns about the largest loss that a model may begin with: of classes, what OfUniform()
+  // returns; of numbers, the mean of their squares and 1, as outputs may begin at about 1.
   std::optional<double> OfNothing() const;
 
  private:

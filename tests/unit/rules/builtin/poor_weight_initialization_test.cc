@@ -175,15 +175,29 @@ TEST(PoorWeightInitializationTest, AFirstLossFarAboveThatOfAGuess) {
   const Evaluated evaluated = begins_at(9);
   EXPECT_THAT(evaluated.findings, IsEmpty());
   ASSERT_THAT(evaluated.Clues(), ElementsAre("large_first_loss"));
-  EXPECT_EQ(evaluated.clues[0].first.message,
-            "the loss 'CrossEntropyLoss_output_0' begins at 9, above the limit of 6.24; that of a "
-            "model that has learned nothing is 2.08");
+  EXPECT_EQ(
+      evaluated.clues[0].first.message,
+      "the loss 'CrossEntropyLoss_output_0' begins at 9, above the limit of 6.24; usual is at "
+      "most about 2.08");
   EXPECT_THAT(begins_at(2.1).Clues(), IsEmpty());
   // The sum over the batch.
   EXPECT_THAT(begins_at(32 * 2.1).Clues(), IsEmpty());
   EXPECT_THAT(begins_at(32 * 2.1).findings, IsEmpty());
   EXPECT_THAT(begins_at(30).Checks(), ElementsAre("first_loss"));
   EXPECT_THAT(begins_at(30).Steps(), ElementsAre(10));
+}
+
+TEST(PoorWeightInitializationTest, OutputsMayBeginFarFromSmallTargets) {
+  const auto begins_at = [](double loss) {
+    FakeSource source;
+    for (int step = 0; step < 12; ++step) {
+      source.Step(step).Save("MSELoss_output_0", {loss - 0.01 * step});
+      source.Save("MSELoss_input_1", std::vector<double>(32, 0.01));
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(begins_at(0.5), IsEmpty());
+  EXPECT_THAT(begins_at(11), ElementsAre("first_loss"));
 }
 
 TEST(PoorWeightInitializationTest, FrameworksNamesAreKnown) {
