@@ -116,19 +116,21 @@ class Beginning {
       // A loss that is the sum over a batch, not the mean, is as much larger.
       const double of_sum = loss.first / *level / static_cast<double>(targets.first);
       if (of_sum > kLeastOfSum && of_sum < kMostOfSum) continue;
-      const auto told = [&](std::string_view check, double factor) {
-        Finding finding = FindingOf(kLoss, worker, name, loss.first, factor * *level,
-                                    StrCat("the loss '", name, "' begins at ", Shortest(loss.first),
-                                           ", above the limit of ", Shortest(factor * *level),
-                                           "; usual is at most about ", Shortest(*level)));
-        finding.check = check;
-        return finding;
+      const auto say = [&, &name = name, first = loss.first](double factor) {
+        return FindingOf(
+            kLoss, worker, name, first, factor * *level,
+            StrCat("the loss '", name, "' begins at ", Shortest(first), ", above the limit of ",
+                   Shortest(factor * *level), "; usual is at most about ", Shortest(*level)));
       };
       if (loss.first > kLargeFirstLoss * *level) {
-        findings.AddClue(told("large_first_loss", kLargeFirstLoss));
+        Finding clue = say(kLargeFirstLoss);
+        clue.check = "large_first_loss";
+        findings.AddClue(std::move(clue));
       }
       if (options_.first_loss && loss.first > *options_.first_loss * *level) {
-        findings.Add(told("first_loss", *options_.first_loss));
+        Finding finding = say(*options_.first_loss);
+        finding.check = "first_loss";
+        findings.Add(std::move(finding));
       }
     }
   }
