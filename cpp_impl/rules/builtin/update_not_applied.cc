@@ -232,7 +232,8 @@ class UpdateNotApplied final : public Rule {
           parameter.unchanged = 0;
           parameter.has_changed_now = true;
           ++changed;
-        } else if (matters && parameter.had_gradient && !parameter.is_frozen) {
+        } else if (matters && parameter.had_gradient && !parameter.is_frozen &&
+                   !IsLeftToOthers(parameter, digits_[worker])) {
           // One update lies between two records of a weight, whether it is recorded before or after
           // the update.
           ++parameter.unchanged;
@@ -260,6 +261,13 @@ class UpdateNotApplied final : public Rule {
                                 " binary digits: updates may be rounded away")
                        : std::string()),
         findings);
+  }
+
+  // Of few digits, a normalisation's weights, which begin at 1, take no usual update.  Without
+  // `rounded`, that is for another rule to judge.
+  bool IsLeftToOthers(const Parameter &parameter, int digits) const {
+    const bool are_ones = !IsTelling(*parameter.weight_now) && parameter.weight_now->back() == 1;
+    return are_ones && AreFewDigits(digits) && !limits_.rounded;
   }
 
   static int64_t Unchanged(const Parameter &parameter) {

@@ -284,6 +284,25 @@ TEST(UpdateNotAppliedTest, WeightsOfFewDigitsMayRoundUpdatesAway) {
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("have 8 binary digits"));
 }
 
+// As a normalisation's, in a training in bfloat16 throughout.
+TEST(UpdateNotAppliedTest, WeightsOfOnesOfFewDigitsAreLeftToOtherRules) {
+  const auto with = [](double first, const Parameters::Given &parameters) {
+    FakeSource source;
+    for (int64_t step = 0; step < 60; ++step) {
+      source.Step(step, Mode::kTrain, step);
+      source.Save("norm.weight", std::vector<double>(200, first));
+      source.Save("gradient/norm.weight", std::vector<double>(200, Alternating(step)));
+      source.Save("fc.weight",
+                  std::vector<double>(200, 0.5 + (63 - static_cast<double>(step)) / 256));
+      source.Save("gradient/fc.weight", std::vector<double>(200, Alternating(step)));
+    }
+    return Evaluate(kRule, parameters, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(with(1, {{"rounded", "False"}}), IsEmpty());
+  EXPECT_THAT(with(0.75, {{"rounded", "False"}}), Contains("not_updated"));
+  EXPECT_THAT(with(1, {}), Contains("few_digits"));
+}
+
 TEST(UpdateNotAppliedTest, StepsOfEqualSizeUnderDecayAreNoSums) {
   constexpr size_t kSize = 16;
   FakeSource source;
