@@ -266,8 +266,8 @@ class UpdateNotApplied final : public Rule {
   // Of few digits, a normalisation's weights, which begin at 1, take no usual update.  Without
   // `rounded`, that is for another rule to judge.
   bool IsLeftToOthers(const Parameter &parameter, int digits) const {
-    const bool are_ones = !IsTelling(*parameter.weight_now) && parameter.weight_now->back() == 1;
-    return are_ones && AreFewDigits(digits) && !limits_.rounded;
+    constexpr size_t kLeast = 3;
+    return (*parameter.weight_now)[kLeast] >= 0.5 && AreFewDigits(digits) && !limits_.rounded;
   }
 
   static int64_t Unchanged(const Parameter &parameter) {
