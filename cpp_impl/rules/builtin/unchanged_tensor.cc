@@ -1,5 +1,6 @@
 // Finds tensors that do not change.
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "base/strings.h"
@@ -12,6 +13,9 @@
 
 namespace smdebug::rules {
 namespace {
+
+// A number this close to 0 says that nothing is left to learn, if it is a loss.
+constexpr double kNothingLeft = 1e-6;
 
 struct Options {
   int64_t num_steps;
@@ -34,6 +38,7 @@ class UnchangedTensor final : public Rule {
     if (elements == nullptr || elements->ElementCount() == 0) return;
     if (options_.is_for_training && !IsTraining(sample.Place().mode)) return;
     History &history = histories_.Of(sample);
+    if (options_.is_for_training && IsLearned(sample, &history)) return;
     history.Add(Snapshot(*elements, options_.sample), options_);
     if (++history.values >= options_.num_steps) NoteEvaluated();
     if (history.unchanged < options_.num_steps) return;
@@ -62,6 +67,7 @@ class UnchangedTensor final : public Rule {
     std::deque<Same> same;
     int64_t values = 0;
     int64_t unchanged = 0;
+    bool was_there = false;  // a number that is not 0
 
     void Add(Snapshot now, const Options &options) {
       if (!same.empty() && !now.IsLike(same.back().value)) same.clear();
@@ -84,6 +90,18 @@ class UnchangedTensor final : public Rule {
       }
     }
   };
+
+  // Reports whether the value is that of a loss that has nothing left to learn, and forgets those
+  // before.  A loss that was always 0 is broken.
+  static bool IsLearned(const Sample &sample, History *history) {
+    if (sample.RealElements()->ElementCount() != 1) return false;
+    const double number = sample.Scalar().value_or(kNoNumber);
+    history->was_there |= number != 0;
+    if (!history->was_there || !(std::fabs(number) < kNothingLeft)) return false;
+    history->same.clear();
+    history->unchanged = 0;
+    return true;
+  }
 
   const Selector selector_;
   const Options options_;

@@ -145,6 +145,19 @@ TEST(UnchangedTensorTest, CalibratedLooksAtLossesWhileTheModelLearns) {
   EXPECT_THAT(evaluated.Tensors(), ElementsAre("loss"));
 }
 
+TEST(UnchangedTensorTest, ALossThatFellToZeroHasNothingLeftToLearn) {
+  const auto with = [](double first, double later) {
+    FakeSource source;
+    for (int step = 0; step < 10; ++step)
+      source.Step(step).Save("loss", {step == 0 ? first : later});
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).findings.size();
+  };
+  EXPECT_EQ(with(2, 0), 0u);
+  EXPECT_EQ(with(1e-8, 1e-9), 0u);
+  EXPECT_GT(with(2, 0.1), 0u);
+  EXPECT_GT(with(0, 0), 0u) << "it is broken";
+}
+
 TEST(UnchangedTensorTest, ASampleOfALargeTensorIsSpreadOverIt) {
   std::vector<double> numbers(100'000);
   std::fill(numbers.begin() + 50'000, numbers.end(), 1);
