@@ -68,6 +68,21 @@ def test_the_cause_of_a_stored_trial_is_named(trial_dir):
     assert rules.diagnose() == []
 
 
+def test_a_clue_is_evidence_but_no_finding(out_dir):
+    rules = rule_set()
+    with Hook(out_dir) as hook:
+        hook.attach(rules)
+        for step in range(9):
+            with hook.step():
+                size = 1.9 ** min(step, 5) if step < 7 else math.inf
+                hook.save("fc1.weight", np.full((4, 4), size, "float32"))
+        found = hook.take_findings()
+    assert {each.check for each in found} == {"inf"}
+    assert [each.finding_count for each in rules.results()][2] == 0
+    checks = {each.first.check for cause in rules.diagnose() for each in cause.evidence}
+    assert "large_first_updates" in checks
+
+
 def test_the_cause_in_a_running_job_is_named(out_dir):
     rules = rule_set()
     with Hook(out_dir) as hook:
