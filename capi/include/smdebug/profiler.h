@@ -93,8 +93,8 @@ SMD_API int32_t smd_profiler_update(smd_profiler *profiler) SMD_NOEXCEPT;
 
 /* Returns 1 if `feature` is to be profiled at this step, now: "detailed" (modules), "dataloader",
  * "python", "smdataparallel" or "horovod".  The file gives each a window of steps or of time.
- * `event` may be NULL, or the name of an event, which "MetricsRegex" selects for "dataloader".  Without
- * a file, everything is active.  Returns 0 if not, -1 for NULL and for unknown features.
+ * `event` may be NULL, or the name of an event, which "MetricsRegex" selects for "dataloader".
+ * Without a file, everything is active.  Returns 0 if not, -1 for NULL and for unknown features.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_profiler_is_active(smd_profiler *profiler, const char *feature, int64_t step,
                                        const char *event) SMD_NOEXCEPT;
