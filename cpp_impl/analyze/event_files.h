@@ -7,8 +7,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,8 +100,8 @@ class EventFiles {
   SmallFiles small_files_;
   Mutex mutex_;
   std::set<std::string> begun_ SMD_GUARDED_BY(mutex_);  // the first files of reads of many
-  std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the most recently used in front
-  std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);      // the oldest in front
+  std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);     // the most recently used in front
+  std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);         // the oldest in front
   std::map<std::pair<std::string, uint64_t>, std::list<Kept>::iterator> kept_at_
       SMD_GUARDED_BY(mutex_);  // by file and start
   uint64_t kept_bytes_ SMD_GUARDED_BY(mutex_) = 0;

@@ -66,7 +66,8 @@ class StepTable {
   StepState StateOf(int64_t step, Mode mode) const;
 
  private:
-  // The workers that wrote a step.  One, as in most jobs, costs no allocation: there are many steps.
+  // The workers that wrote a step.  One, as in most jobs, costs no allocation: there are many
+  // steps.
   class Workers {
    public:
     bool Has(uint32_t worker) const;

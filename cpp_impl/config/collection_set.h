@@ -47,8 +47,7 @@ class CollectionSet {
 
 // Returns the text of a collections file.
 std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers,
-                              const Placements &placements = {},
-                              const Metadata &metadata = {});
+                              const Placements &placements = {}, const Metadata &metadata = {});
 
 struct CollectionsFile {
   std::vector<CollectionPtr> collections;

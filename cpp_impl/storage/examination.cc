@@ -12,7 +12,8 @@ constexpr std::string_view kContent = "written by smdebug to see whether it can;
 
 }  // namespace
 
-bool Examination::Try(std::string name, const std::function<Status(std::string *finding)> &attempt) {
+bool Examination::Try(std::string name,
+                      const std::function<Status(std::string *finding)> &attempt) {
   std::string finding;
   Status status = attempt(&finding);
   const bool is_ok = status.IsOk();

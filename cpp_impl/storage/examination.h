@@ -28,7 +28,6 @@ class Examination {
 };
 
 // Checks a bucket.  A library without S3 reports that.
-std::vector<Check> CheckS3(std::string_view url, const StoreOptions &options,
-                           const Logger &logger);
+std::vector<Check> CheckS3(std::string_view url, const StoreOptions &options, const Logger &logger);
 
 }  // namespace smdebug::storage

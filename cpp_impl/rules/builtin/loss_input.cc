@@ -87,8 +87,9 @@ class LossInput final : public Rule {
     const auto steps = static_cast<double>(input->probabilities);
     culprits_.Offer(
         sample, {steps, steps, static_cast<double>(limits_.patience), "probabilities"}, [&] {
-          return StrCat("'", sample.Tensor(), "' holds probabilities, for ", input->probabilities,
-                        " steps by now, but its loss computes the softmax of its input: give it the scores");
+          return StrCat(
+              "'", sample.Tensor(), "' holds probabilities, for ", input->probabilities,
+              " steps by now, but its loss computes the softmax of its input: give it the scores");
         });
   }
 
