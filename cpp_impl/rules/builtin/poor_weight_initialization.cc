@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/chance_level.h"
+#include "rules/support/finding_of.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
@@ -42,18 +43,6 @@ enum Check : size_t { kVariance, kGradients, kLoss, kChecks };
 constexpr std::string_view kLabels[kChecks] = {"variance", "gradients", "loss"};
 
 using FindingByCheck = std::array<std::optional<Finding>, kChecks>;
-
-Finding FindingOf(Check check, std::string_view worker, std::string_view tensor, double value,
-                  double limit, std::string message) {
-  Finding finding;
-  finding.worker = worker;
-  finding.tensor = tensor;
-  finding.value = value;
-  finding.limit = limit;
-  finding.check = kLabels[check];
-  finding.message = std::move(message);
-  return finding;
-}
 
 // Holds a figure and the tensor that has it.
 struct Extreme {
@@ -118,7 +107,7 @@ class Beginning {
       if (of_sum > kLeastOfSum && of_sum < kMostOfSum) continue;
       const auto say = [&, &name = name, first = loss.first](double factor) {
         return FindingOf(
-            kLoss, worker, name, first, factor * *level,
+            kLabels[kLoss], worker, name, first, factor * *level,
             StrCat("the loss '", name, "' begins at ", Shortest(first), ", above the limit of ",
                    Shortest(factor * *level), "; usual is at most about ", Shortest(*level)));
       };
@@ -149,14 +138,15 @@ class Beginning {
       (*at_step)[kVariance] = SpreadFinding(worker);
     }
     if (narrowest_.IsKnown() && narrowest_.value < options_.distribution_range) {
-      (*at_step)[kGradients] = FindingOf(
-          kGradients, worker, narrowest_.tensor, narrowest_.value, options_.distribution_range,
-          StrCat("nine tenths of the gradient '", narrowest_.tensor, "' lie within ",
-                 Shortest(narrowest_.value), ", less than the limit of ",
-                 Shortest(options_.distribution_range)));
+      (*at_step)[kGradients] =
+          FindingOf(kLabels[kGradients], worker, narrowest_.tensor, narrowest_.value,
+                    options_.distribution_range,
+                    StrCat("nine tenths of the gradient '", narrowest_.tensor, "' lie within ",
+                           Shortest(narrowest_.value), ", less than the limit of ",
+                           Shortest(options_.distribution_range)));
     }
     if (stuck_.IsKnown()) {
-      (*at_step)[kLoss] = FindingOf(kLoss, worker, stuck_.tensor, stuck_.value,
+      (*at_step)[kLoss] = FindingOf(kLabels[kLoss], worker, stuck_.tensor, stuck_.value,
                                     static_cast<double>(options_.patience),
                                     StrCat("the loss '", stuck_.tensor, "' has not decreased for ",
                                            Shortest(stuck_.value), " steps"));
@@ -206,7 +196,7 @@ class Beginning {
   Finding SpreadFinding(const std::string &worker) const {
     const double ratio = most_.value / least_.value;
     return FindingOf(
-        kVariance, worker, least_.tensor, ratio, options_.threshold,
+        kLabels[kVariance], worker, least_.tensor, ratio, options_.threshold,
         StrCat("the variance of '", most_.tensor, "' is ", Shortest(ratio), " times that of '",
                least_.tensor, "'; the limit is ", Shortest(options_.threshold)));
   }

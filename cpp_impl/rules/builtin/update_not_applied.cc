@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/finding_of.h"
 #include "rules/support/fingerprint.h"
 #include "rules/support/gradient_sums.h"
 #include "rules/support/lost_updates.h"
@@ -510,14 +511,7 @@ class UpdateNotApplied final : public Rule {
 
   static void Add(const std::string &worker, const std::string &tensor, std::string_view check,
                   double value, double limit, std::string message, Findings &findings) {
-    Finding finding;
-    finding.worker = worker;
-    finding.tensor = tensor;
-    finding.check = check;
-    finding.value = value;
-    finding.limit = limit;
-    finding.message = std::move(message);
-    findings.Add(std::move(finding));
+    findings.Add(FindingOf(check, worker, tensor, value, limit, std::move(message)));
   }
 
   mutable Roles roles_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/strings.h"
+#include "rules/support/finding_of.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -38,18 +39,6 @@ bool IsOfEmbedding(std::string_view tensor) {
   const std::string lower = ToLower(tensor);
   return lower.find("embed") != std::string::npos || lower.find("_emb") != std::string::npos ||
          lower.find("wte") != std::string::npos;
-}
-
-Finding Told(std::string_view check, std::string_view worker, std::string_view tensor, double value,
-             double limit, std::string message) {
-  Finding told;
-  told.check = check;
-  told.worker = worker;
-  told.tensor = tensor;
-  told.value = value;
-  told.limit = limit;
-  told.message = std::move(message);
-  return told;
 }
 
 std::string SaysScale(const std::string &tensor, double scale) {
@@ -126,7 +115,7 @@ void UpdateSizes::EndUpdate(double size, Findings &findings) {
 
 void UpdateSizes::JudgeFirst(double size, Findings &findings) {
   const auto told = [&](std::string_view check, double limit) {
-    return Told(
+    return FindingOf(
         check, farthest_.worker, farthest_.tensor, size, limit,
         StrCat("one of the first updates changed all weights by ", Shortest(size),
                " of themselves, '", farthest_.tensor, "' most; the limit is ", Shortest(limit)));
@@ -142,12 +131,12 @@ void UpdateSizes::JudgeFirst(double size, Findings &findings) {
 
 void UpdateSizes::JudgeWeights(Findings &findings) const {
   if (largest_.value > kLargeWeights) {
-    findings.AddClue(Told("large_weights", largest_.worker, largest_.tensor, largest_.value,
-                          kLargeWeights, SaysScale(largest_.tensor, largest_.value)));
+    findings.AddClue(FindingOf("large_weights", largest_.worker, largest_.tensor, largest_.value,
+                               kLargeWeights, SaysScale(largest_.tensor, largest_.value)));
   }
   if (!smallest_.tensor.empty() && smallest_.value < kSmallWeights) {
-    findings.AddClue(Told("small_weights", smallest_.worker, smallest_.tensor, smallest_.value,
-                          kSmallWeights, SaysScale(smallest_.tensor, smallest_.value)));
+    findings.AddClue(FindingOf("small_weights", smallest_.worker, smallest_.tensor, smallest_.value,
+                               kSmallWeights, SaysScale(smallest_.tensor, smallest_.value)));
   }
 }
 
@@ -156,10 +145,10 @@ void UpdateSizes::JudgeUsual(Findings &findings) {
   std::nth_element(first_.begin(), third, first_.end());
   const bool is_large = *third > kLargeUsual;
   if (!is_large && !(*third < kSmallUsual)) return;
-  findings.AddClue(Told(is_large ? "large_updates" : "small_updates", farthest_.worker,
-                        farthest_.tensor, *third, is_large ? kLargeUsual : kSmallUsual,
-                        StrCat("the first ", kUsual, " updates changed all weights by about ",
-                               Shortest(*third), " of themselves")));
+  findings.AddClue(FindingOf(is_large ? "large_updates" : "small_updates", farthest_.worker,
+                             farthest_.tensor, *third, is_large ? kLargeUsual : kSmallUsual,
+                             StrCat("the first ", kUsual, " updates changed all weights by about ",
+                                    Shortest(*third), " of themselves")));
 }
 
 void UpdateSizes::JudgeGrowth(double size, Findings &findings) {
@@ -171,9 +160,9 @@ void UpdateSizes::JudgeGrowth(double size, Findings &findings) {
   const Line line(last_);
   const double growth = std::exp(line.slope);
   if (!(growth > kGrowth) || !(line.fit > kLeastFit)) return;
-  findings.AddClue(Told("growing_updates", farthest_.worker, farthest_.tensor, growth, kGrowth,
-                        StrCat("each of the last ", kGrowing, " updates was about ",
-                               Shortest(growth), " times the one before")));
+  findings.AddClue(FindingOf("growing_updates", farthest_.worker, farthest_.tensor, growth, kGrowth,
+                             StrCat("each of the last ", kGrowing, " updates was about ",
+                                    Shortest(growth), " times the one before")));
 }
 
 }  // namespace smdebug::rules

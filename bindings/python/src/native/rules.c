@@ -142,15 +142,22 @@ static PyObject *CauseToTuple(const smd_cause *cause) {
                        cause->link, evidence, missing);
 }
 
-/* diagnose(set) -> list of tuples */
-PyObject *SmdDiagnose(PyObject *Py_UNUSED(module), PyObject *handle) {
+/* Returns NULL with an exception set if there is none. */
+static smd_diagnosis *DiagnosisOf(PyObject *handle) {
   smd_rule_set *set = SmdNativePointer(handle, SMD_NATIVE_RULE_SET);
   smd_diagnosis *diagnosis = NULL;
-  PyObject *list;
   smd_error *error;
   if (set == NULL) return NULL;
   error = smd_rule_set_diagnose(set, &diagnosis);
-  if (error != NULL) return SmdNativeRaise(error);
+  if (error != NULL) SmdNativeRaise(error);
+  return diagnosis;
+}
+
+/* diagnose(set) -> list of tuples */
+PyObject *SmdDiagnose(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_diagnosis *diagnosis = DiagnosisOf(handle);
+  PyObject *list;
+  if (diagnosis == NULL) return NULL;
   list = PyList_New((Py_ssize_t)smd_diagnosis_count(diagnosis));
   for (size_t i = 0; list != NULL && i < smd_diagnosis_count(diagnosis); ++i) {
     PyObject *tuple = CauseToTuple(smd_diagnosis_get(diagnosis, i));
@@ -162,13 +169,9 @@ PyObject *SmdDiagnose(PyObject *Py_UNUSED(module), PyObject *handle) {
 
 /* diagnosis_seen(set) -> list of (first, number of findings, number of tensors) */
 PyObject *SmdDiagnosisSeen(PyObject *Py_UNUSED(module), PyObject *handle) {
-  smd_rule_set *set = SmdNativePointer(handle, SMD_NATIVE_RULE_SET);
-  smd_diagnosis *diagnosis = NULL;
+  smd_diagnosis *diagnosis = DiagnosisOf(handle);
   PyObject *list;
-  smd_error *error;
-  if (set == NULL) return NULL;
-  error = smd_rule_set_diagnose(set, &diagnosis);
-  if (error != NULL) return SmdNativeRaise(error);
+  if (diagnosis == NULL) return NULL;
   /* The checks lie one behind the other. */
   list = EvidenceOf(smd_diagnosis_seen(diagnosis, 0), smd_diagnosis_seen_count(diagnosis));
   smd_diagnosis_free(diagnosis);
