@@ -31,8 +31,8 @@ class Findings {
   }
   std::vector<Finding> &All() { return findings_; }
 
-  // Adds a clue: what is no problem by itself, but tells causes of problems apart.  Nobody is told
-  // of it unless a diagnosis names a cause for which it speaks.
+  // Adds a clue.  It is not a problem, but it tells the causes of problems apart.  It is shown only
+  // as evidence of a cause.  Its check has a name that no finding of the rule has.
   void AddClue(Finding clue) {
     clue.level = Level::kWorthALook;
     clue.place = place_;

@@ -9,11 +9,12 @@
 
 SMD_BEGIN_DECLS
 
-/* The findings of one check of a rule, which speak for a cause. */
+/* The findings of one check of a rule, or its clues: what is not a problem, but tells causes apart.
+ * The level of a clue is SMD_LEVEL_WORTH_A_LOOK. */
 typedef struct smd_evidence {
   size_t struct_size;       /* sizeof(smd_evidence) */
   const smd_finding *first; /* the one with the lowest step */
-  int64_t finding_count;
+  int64_t finding_count;    /* or of clues */
   int64_t tensor_count;
 } smd_evidence;
 
@@ -32,10 +33,10 @@ typedef struct smd_cause {
 } smd_cause;
 
 /* Returns the likely causes of what the set has found so far: at most three, the likeliest first.
- * The list is empty if nothing was found, if the findings speak for no known cause, and for the
- * profile "aws", whose findings on healthy runs say nothing.  Confidences hold for built-in rules
- * with their calibrated defaults.  May be called during an evaluation, and while the set is
- * attached to a hook.
+ * Findings worth a look count too.  The list is empty if nothing was found, if the findings speak
+ * for no known cause, and for the profile "aws", whose findings on healthy runs say nothing.
+ * Confidences hold for built-in rules with their calibrated defaults.  May be called during an
+ * evaluation, and while the set is attached to a hook.
  *
  * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
@@ -50,9 +51,8 @@ SMD_API size_t smd_diagnosis_count(const smd_diagnosis *diagnosis) SMD_NOEXCEPT;
 SMD_API const smd_cause *smd_diagnosis_get(const smd_diagnosis *diagnosis,
                                            size_t index) SMD_NOEXCEPT;
 
-/* Returns how many checks of rules the diagnosis looked at.  Beside those that found something,
- * these are clues, whose findings are SMD_LEVEL_WORTH_A_LOOK: what is no problem by itself, but
- * tells causes apart.  Clues alone have no cause.  0 for NULL.
+/* Returns how many checks the diagnosis looked at: those that found something, and those that gave
+ * clues.  Clues alone have no cause.  0 for NULL.
  * Thread: any.   Since: 1.0 */
 SMD_API size_t smd_diagnosis_seen_count(const smd_diagnosis *diagnosis) SMD_NOEXCEPT;
 

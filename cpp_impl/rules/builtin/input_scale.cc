@@ -69,7 +69,7 @@ class InputScale final : public Rule {
   std::string Missing() const override { return "inputs of the model with their elements"; }
 
  private:
-  // What is known of the largest elements of an input.
+  // The largest element of an input so far, and the number of steps.
   struct Largest {
     double value = 0;
     int64_t steps = 0;

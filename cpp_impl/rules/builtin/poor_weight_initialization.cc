@@ -7,11 +7,11 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/chance_level.h"
-#include "rules/support/finding_of.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
+#include "rules/support/told.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -107,7 +107,7 @@ class Beginning {
       if (of_sum > kLeastOfSum && of_sum < kMostOfSum) continue;
       const auto say = [&, &name = name, first = loss.first](double factor) {
         return FindingOf(
-            kLabels[kLoss], worker, name, first, factor * *level,
+            {std::string(worker), name}, kLabels[kLoss], first, factor * *level,
             StrCat("the loss '", name, "' begins at ", Shortest(first), ", above the limit of ",
                    Shortest(factor * *level), "; usual is at most about ", Shortest(*level)));
       };
@@ -139,15 +139,15 @@ class Beginning {
     }
     if (narrowest_.IsKnown() && narrowest_.value < options_.distribution_range) {
       (*at_step)[kGradients] =
-          FindingOf(kLabels[kGradients], worker, narrowest_.tensor, narrowest_.value,
+          FindingOf({std::string(worker), narrowest_.tensor}, kLabels[kGradients], narrowest_.value,
                     options_.distribution_range,
                     StrCat("nine tenths of the gradient '", narrowest_.tensor, "' lie within ",
                            Shortest(narrowest_.value), ", less than the limit of ",
                            Shortest(options_.distribution_range)));
     }
     if (stuck_.IsKnown()) {
-      (*at_step)[kLoss] = FindingOf(kLabels[kLoss], worker, stuck_.tensor, stuck_.value,
-                                    static_cast<double>(options_.patience),
+      (*at_step)[kLoss] = FindingOf({std::string(worker), stuck_.tensor}, kLabels[kLoss],
+                                    stuck_.value, static_cast<double>(options_.patience),
                                     StrCat("the loss '", stuck_.tensor, "' has not decreased for ",
                                            Shortest(stuck_.value), " steps"));
     }
@@ -196,7 +196,7 @@ class Beginning {
   Finding SpreadFinding(const std::string &worker) const {
     const double ratio = most_.value / least_.value;
     return FindingOf(
-        kLabels[kVariance], worker, least_.tensor, ratio, options_.threshold,
+        {std::string(worker), least_.tensor}, kLabels[kVariance], ratio, options_.threshold,
         StrCat("the variance of '", most_.tensor, "' is ", Shortest(ratio), " times that of '",
                least_.tensor, "'; the limit is ", Shortest(options_.threshold)));
   }

@@ -7,7 +7,6 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
-#include "rules/support/finding_of.h"
 #include "rules/support/fingerprint.h"
 #include "rules/support/gradient_sums.h"
 #include "rules/support/lost_updates.h"
@@ -17,6 +16,7 @@
 #include "rules/support/roles.h"
 #include "rules/support/sum_signs.h"
 #include "rules/support/tensor_names.h"
+#include "rules/support/told.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -218,7 +218,7 @@ class UpdateNotApplied final : public Rule {
 
   bool Matters(const Parameter &parameter) const {
     const double norm = *parameter.gradient_norm_now;
-    return norm > 0 && norm >= limits_.relevance * (*parameter.weight_now)[2];
+    return norm > 0 && norm >= limits_.relevance * parameter.weight_now->l2;
   }
 
   void EvaluateUpdates(const std::string &worker, Parameters &parameters, Findings &findings) {
@@ -267,8 +267,7 @@ class UpdateNotApplied final : public Rule {
   // Of few digits, a normalisation's weights, which begin at 1, take no usual update.  Without
   // `rounded`, that is for another rule to judge.
   bool IsLeftToOthers(const Parameter &parameter, int digits) const {
-    constexpr size_t kLeast = 3;
-    return (*parameter.weight_now)[kLeast] >= 0.5 && AreFewDigits(digits) && !limits_.rounded;
+    return parameter.weight_now->least >= 0.5 && AreFewDigits(digits) && !limits_.rounded;
   }
 
   static int64_t Unchanged(const Parameter &parameter) {
@@ -511,7 +510,7 @@ class UpdateNotApplied final : public Rule {
 
   static void Add(const std::string &worker, const std::string &tensor, std::string_view check,
                   double value, double limit, std::string message, Findings &findings) {
-    findings.Add(FindingOf(check, worker, tensor, value, limit, std::move(message)));
+    findings.Add(FindingOf({worker, tensor}, check, value, limit, std::move(message)));
   }
 
   mutable Roles roles_;

@@ -4,21 +4,20 @@ namespace smdebug::rules {
 
 std::optional<Fingerprint> FingerprintOf(const Sample &sample) {
   using tensor::ReductionKind;
-  Fingerprint fingerprint{};
   bool has_any = false;
-  size_t i = 0;
-  for (const ReductionKind kind : {ReductionKind::kSum, ReductionKind::kL1, ReductionKind::kL2,
-                                   ReductionKind::kMin, ReductionKind::kMax}) {
+  const auto figure_of = [&](ReductionKind kind) {
     const std::optional<double> figure = sample.Reduce({kind, false});
-    has_any = has_any || figure;
-    fingerprint[i++] = figure.value_or(0);
-  }
+    has_any |= figure.has_value();
+    return figure.value_or(0);
+  };
+  const Fingerprint fingerprint{figure_of(ReductionKind::kSum), figure_of(ReductionKind::kL1),
+                                figure_of(ReductionKind::kL2), figure_of(ReductionKind::kMin),
+                                figure_of(ReductionKind::kMax)};
   return has_any ? std::optional(fingerprint) : std::nullopt;
 }
 
 bool IsTelling(const Fingerprint &first) {
-  const auto [sum, l1, l2, least, largest] = first;
-  return least != largest || (least != 0 && least != 1);
+  return first.least != first.largest || (first.least != 0 && first.least != 1);
 }
 
 }  // namespace smdebug::rules

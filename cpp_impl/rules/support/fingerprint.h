@@ -1,16 +1,24 @@
 // Recognises the elements of a tensor without keeping them.
 #pragma once
 
-#include <array>
+#include <compare>
 #include <optional>
 
 #include "rules/support/sample.h"
 
 namespace smdebug::rules {
 
-// Sum, two norms, least and largest element.  Equal elements have equal fingerprints.  Different
-// elements almost never do.
-using Fingerprint = std::array<double, 5>;
+// Equal elements have equal fingerprints.  Different elements almost never do.  A figure that is
+// not known is 0.
+struct Fingerprint {
+  double sum = 0;
+  double l1 = 0;
+  double l2 = 0;
+  double least = 0;
+  double largest = 0;
+
+  auto operator<=>(const Fingerprint &) const = default;
+};
 
 // Returns nothing if no figure of the tensor is known.
 std::optional<Fingerprint> FingerprintOf(const Sample &sample);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/strings.h"
-#include "rules/support/finding_of.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -73,8 +73,8 @@ struct Line {
 }  // namespace
 
 void UpdateSizes::Extreme::Take(const Sample &sample, double other) {
-  tensor = sample.Tensor();
-  worker = sample.Worker();
+  subject.worker = sample.Worker();
+  subject.tensor = sample.Tensor();
   value = other;
 }
 
@@ -83,8 +83,8 @@ void UpdateSizes::AddFirst(const Sample &weight, double mean_square) {
   if (updates_ > 0 || form == nullptr || form->shape.size() < 2) return;
   if (!(mean_square > 0) || IsOfEmbedding(weight.Tensor())) return;
   const double scale = ScaleOf(*form, mean_square);
-  if (largest_.tensor.empty() || scale > largest_.value) largest_.Take(weight, scale);
-  if (smallest_.tensor.empty() || scale < smallest_.value) smallest_.Take(weight, scale);
+  if (!largest_.IsKnown() || scale > largest_.value) largest_.Take(weight, scale);
+  if (!smallest_.IsKnown() || scale < smallest_.value) smallest_.Take(weight, scale);
 }
 
 void UpdateSizes::Add(const Sample &weight, double difference, double before) {
@@ -93,13 +93,13 @@ void UpdateSizes::Add(const Sample &weight, double difference, double before) {
   difference_ += difference;
   before_ += before;
   const double size = difference / before;
-  if (farthest_.tensor.empty() || size > farthest_.value) farthest_.Take(weight, size);
+  if (!farthest_.IsKnown() || size > farthest_.value) farthest_.Take(weight, size);
 }
 
 void UpdateSizes::EndStep(Findings &findings) {
   if (before_ != 0) EndUpdate(difference_ / before_, findings);
   difference_ = before_ = 0;
-  farthest_.tensor.clear();
+  farthest_ = {};
 }
 
 void UpdateSizes::EndUpdate(double size, Findings &findings) {
@@ -115,10 +115,10 @@ void UpdateSizes::EndUpdate(double size, Findings &findings) {
 
 void UpdateSizes::JudgeFirst(double size, Findings &findings) {
   const auto told = [&](std::string_view check, double limit) {
-    return FindingOf(
-        check, farthest_.worker, farthest_.tensor, size, limit,
-        StrCat("one of the first updates changed all weights by ", Shortest(size),
-               " of themselves, '", farthest_.tensor, "' most; the limit is ", Shortest(limit)));
+    return FindingOf(farthest_.subject, check, size, limit,
+                     StrCat("one of the first updates changed all weights by ", Shortest(size),
+                            " of themselves, '", farthest_.subject.tensor, "' most; the limit is ",
+                            Shortest(limit)));
   };
   // NaN is not small either.
   if (!(size <= kLargeFirst) && !std::exchange(has_clue_of_first_, true)) {
@@ -131,12 +131,12 @@ void UpdateSizes::JudgeFirst(double size, Findings &findings) {
 
 void UpdateSizes::JudgeWeights(Findings &findings) const {
   if (largest_.value > kLargeWeights) {
-    findings.AddClue(FindingOf("large_weights", largest_.worker, largest_.tensor, largest_.value,
-                               kLargeWeights, SaysScale(largest_.tensor, largest_.value)));
+    findings.AddClue(FindingOf(largest_.subject, "large_weights", largest_.value, kLargeWeights,
+                               SaysScale(largest_.subject.tensor, largest_.value)));
   }
-  if (!smallest_.tensor.empty() && smallest_.value < kSmallWeights) {
-    findings.AddClue(FindingOf("small_weights", smallest_.worker, smallest_.tensor, smallest_.value,
-                               kSmallWeights, SaysScale(smallest_.tensor, smallest_.value)));
+  if (smallest_.IsKnown() && smallest_.value < kSmallWeights) {
+    findings.AddClue(FindingOf(smallest_.subject, "small_weights", smallest_.value, kSmallWeights,
+                               SaysScale(smallest_.subject.tensor, smallest_.value)));
   }
 }
 
@@ -145,8 +145,8 @@ void UpdateSizes::JudgeUsual(Findings &findings) {
   std::nth_element(first_.begin(), third, first_.end());
   const bool is_large = *third > kLargeUsual;
   if (!is_large && !(*third < kSmallUsual)) return;
-  findings.AddClue(FindingOf(is_large ? "large_updates" : "small_updates", farthest_.worker,
-                             farthest_.tensor, *third, is_large ? kLargeUsual : kSmallUsual,
+  findings.AddClue(FindingOf(farthest_.subject, is_large ? "large_updates" : "small_updates",
+                             *third, is_large ? kLargeUsual : kSmallUsual,
                              StrCat("the first ", kUsual, " updates changed all weights by about ",
                                     Shortest(*third), " of themselves")));
 }
@@ -160,7 +160,7 @@ void UpdateSizes::JudgeGrowth(double size, Findings &findings) {
   const Line line(last_);
   const double growth = std::exp(line.slope);
   if (!(growth > kGrowth) || !(line.fit > kLeastFit)) return;
-  findings.AddClue(FindingOf("growing_updates", farthest_.worker, farthest_.tensor, growth, kGrowth,
+  findings.AddClue(FindingOf(farthest_.subject, "growing_updates", growth, kGrowth,
                              StrCat("each of the last ", kGrowing, " updates was about ",
                                     Shortest(growth), " times the one before")));
 }

@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "rules/rule.h"
+#include "rules/support/told.h"
 
 namespace smdebug::rules {
 
@@ -31,10 +30,10 @@ class UpdateSizes {
  private:
   // The tensor that is most of something.
   struct Extreme {
-    std::string tensor;
-    std::string worker;
+    Subject subject;
     double value = 0;
 
+    bool IsKnown() const { return !subject.tensor.empty(); }
     void Take(const Sample &sample, double other);
   };
 
