@@ -89,29 +89,25 @@ Status ConfiguredProfiler::Reread() {
   }
   const bool turns_on = config.is_enabled;
   const ProfilerOptions options = OptionsWith(options_, config);
-  std::string folder_before;
   {
     const MutexLock lock(mutex_);
-    folder_before = OptionsWith(options_, config_).out_dir;
     config_ = std::move(config);
   }
   if (!turns_on) {
     TurnOff();
     return Status::Ok();
   }
-  if (profiler_ && folder_before != options.out_dir) LogMove(folder_before, options.out_dir);
   return TurnOn(options);
-}
-
-void ConfiguredProfiler::LogMove(const std::string &from, const std::string &to) {
-  options_.logger.Warning(StrCat(file_->Path(), ": LocalPath is now '", Excerpt(to),
-                                 "'; the running profiler keeps '", Excerpt(from), "'"));
 }
 
 Status ConfiguredProfiler::TurnOn(const ProfilerOptions &options) {
   if (!profiler_) {
     SMD_ASSIGN_OR_RETURN(profiler_, Profiler::Open(options));
+    out_dir_ = options.out_dir;
     opened_.store(profiler_.get(), std::memory_order_release);
+  } else if (options.out_dir != out_dir_) {
+    options_.logger.Warning(StrCat(file_->Path(), ": LocalPath is now '", Excerpt(options.out_dir),
+                                   "'; the running profiler keeps '", Excerpt(out_dir_), "'"));
   }
   profiler_->SetPaused(false);
   on_.store(profiler_.get(), std::memory_order_release);

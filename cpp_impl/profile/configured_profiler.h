@@ -24,7 +24,7 @@ namespace smdebug::profile {
 //   1. profiler_ is opened at most once, when the configuration first asks for it, and lives as
 //      long as this object.
 //   2. on_ is profiler_ while events are recorded, else NULL.
-//   3. Only the thread that has set is_updating_ uses file_ and profiler_, without a lock, since
+//   3. Only the thread that has set is_updating_ uses file_, profiler_ and out_dir_, without a lock, since
 //      it logs: a log function may call back.
 class ConfiguredProfiler {
  public:
@@ -64,7 +64,6 @@ class ConfiguredProfiler {
   Status Reread();
   Status TurnOn(const ProfilerOptions &options);
   void TurnOff();
-  void LogMove(const std::string &from, const std::string &to);
 
   const ProcessMark mark_;
   const ProfilerOptions options_;
@@ -75,6 +74,7 @@ class ConfiguredProfiler {
   std::atomic<bool> is_updating_{false};
   std::optional<ConfigFile> file_;
   std::shared_ptr<Profiler> profiler_;
+  std::string out_dir_;  // of profiler_
 
   mutable Mutex mutex_;
   ProfilerConfig config_ SMD_GUARDED_BY(mutex_);

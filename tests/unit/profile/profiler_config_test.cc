@@ -200,10 +200,24 @@ TEST_F(ConfiguredProfilerTest, FollowsTheFile) {
   EXPECT_FALSE(profiler->IsActive(Feature::kDetailed, 2, ""));
   Write(Enabled());
   EXPECT_TRUE(profiler->Update());
+  EXPECT_EQ(lines_.find("LocalPath"), std::string::npos) << lines_;
   EXPECT_TRUE(profiler->Close().IsOk());
   EXPECT_EQ(profiler->Count("events_written"), 1);
   EXPECT_FALSE(profiler->Add(Step()).IsOk());
   EXPECT_FALSE(profiler->Update());
+}
+
+TEST_F(ConfiguredProfilerTest, SaysThatItKeepsItsFolder) {
+  Write(Enabled());
+  const auto profiler = Follow();
+  Write(R"({"DisableProfiler": true})");
+  EXPECT_FALSE(profiler->Update());
+  Write(R"({"ProfilingParameters": {"LocalPath": "/p"}})");
+  EXPECT_TRUE(profiler->Update());
+  EXPECT_NE(lines_.find(StrCat("LocalPath is now '/p'; the running profiler keeps '",
+                               folder_.Path(), "/out'")),
+            std::string::npos)
+      << lines_;
 }
 
 TEST_F(ConfiguredProfilerTest, KeepsRunningIfTheFileIsHalfWritten) {

@@ -21,6 +21,23 @@ static swig_type_info *NativeType(SmdNativeKind kind) {
   return NULL;
 }
 
+/* Converts what an owner holds.  SWIG itself first writes the full name of the owner's class, to compare
+ * it: that took most of the time of a short call. */
+static int ConvertHeld(PyObject *object, void **pointer, swig_type_info *type, int flags) {
+  PyObject *held = NULL;
+  if (object != NULL && object != Py_None && Py_TYPE(object) != SwigPyObject_Type()) {
+    held = PyObject_GetAttr(object, SWIG_This());
+    if (held == NULL) PyErr_Clear();
+  }
+  if (held == Py_None) Py_CLEAR(held);
+  const int converted =
+      SWIG_Python_ConvertPtr(held != NULL ? held : object, pointer, type, flags);
+  Py_XDECREF(held); /* the owner keeps it */
+  return converted;
+}
+#undef SWIG_ConvertPtr
+#define SWIG_ConvertPtr(object, pointer, type, flags) ConvertHeld(object, pointer, type, flags)
+
 void *SmdNativePointer(PyObject *object, SmdNativeKind kind) {
   void *pointer = NULL;
   if (SWIG_IsOK(SWIG_ConvertPtr(object, &pointer, NativeType(kind), 0)) && pointer != NULL) {

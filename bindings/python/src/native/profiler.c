@@ -48,8 +48,8 @@ PyObject *SmdProfilerStep(PyObject *Py_UNUSED(module), PyObject *const *args, Py
   return Py_BuildValue("Ll", (long long)now, active);
 }
 
-/* profiler_event(profiler, name, phase, begin, duration, step, args): step, args and duration may
- * be None; without a duration the event lasts until now */
+/* profiler_event(profiler, name, phase, begin, duration, step, args) -> the microseconds since 1970
+ * at which it ends: step, args and duration may be None; without a duration that is now */
 PyObject *SmdProfilerEvent(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   smd_profiler *profiler;
   const char *name;
@@ -74,5 +74,5 @@ PyObject *SmdProfilerEvent(PyObject *Py_UNUSED(module), PyObject *const *args, P
   }
   error = smd_profiler_event(profiler, name, phase, step, begin, duration, members);
   if (error != NULL) return SmdNativeRaise(error);
-  Py_RETURN_NONE;
+  return PyLong_FromLongLong((long long)((uint64_t)begin + (uint64_t)duration));
 }

@@ -160,7 +160,9 @@ def profiler_event(
     step: Optional[int],
     args: Optional[str],
     /,
-) -> None: ...
+) -> int:
+    """Returns when the event ends; without a duration, now."""
+
 def take_number(counts: Dict[str, int], prefix: str, /) -> int: ...
 def modules_hold(module: object, inner: Tuple[Any, ...], members: Tuple[Any, ...], /) -> bool: ...
 def read_array(

@@ -45,9 +45,10 @@ class StepProfile:
         self.profiler = profiler
         self.step = -1
         self.out_dir = profiler.setting("out_dir")
-        self._handle = profiler._handle
+        # What the profiler owns, found with fewer steps than through it.
+        self._handle = profiler._handle.this
         self._begin: Optional[int] = None
-        self._phase = ""
+        self._phase = _STEPS[ModeKeys.GLOBAL]
         self.framework = "python"
         self.node = ""
         self._mode = ModeKeys.GLOBAL
@@ -65,8 +66,9 @@ class StepProfile:
         phase = None if begin is None else self._phase
         now, active = _start(self._handle, step, phase, begin, self.step)
         self.step = step
-        self._mode = mode
-        self._phase = _STEPS[mode]
+        if mode is not self._mode:
+            self._mode = mode
+            self._phase = _STEPS[mode]
         self.is_on = active != 0
         self.is_detailed = active & 2 != 0
         self.has_sizes = active & 4 != 0

@@ -27,6 +27,8 @@ class _Profile(Protocol):
     is_on: bool
     has_sizes: bool
 
+    def now(self) -> int: ...
+
     def record(self, name: str, phase: str, begin: int, args: Optional[str] = None) -> None: ...
 
 
@@ -36,12 +38,16 @@ class _Watch:
     def __init__(self) -> None:
         self.profiles: List[_Profile] = []
         self._originals: List[Any] = []
-        self.process = os.getpid()
+        self._knows_forks = False
+        self._is_inherited = False  # the profiles are those of the process that forked this one
 
     def add(self, profile: _Profile) -> None:
         self.profiles.append(profile)
+        self._is_inherited = False
+        if not self._knows_forks and hasattr(os, "register_at_fork"):
+            self._knows_forks = True
+            os.register_at_fork(after_in_child=self._was_forked)
         if len(self.profiles) == 1:
-            self.process = os.getpid()
             data = torch.utils.data
             self._replace(data.dataloader._BaseDataLoaderIter, "__next__", _timed_next)
             self._replace(data.DataLoader, "__iter__", _timed_iter)
@@ -65,11 +71,15 @@ class _Watch:
         self._originals.append((owner, name, original, ours))
         setattr(owner, name, ours)
 
+    def _was_forked(self) -> None:
+        self._is_inherited = True
+
     def active(self) -> Optional[_Profile]:
         """Returns the profile to record into; None in a worker, and if all are off."""
-        for each in self.profiles:
-            if each.is_on and os.getpid() == self.process:
-                return each
+        if not self._is_inherited:
+            for each in self.profiles:
+                if each.is_on:
+                    return each
         return None
 
 
@@ -91,7 +101,7 @@ def _timed_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         if profile is None:
             return original(iterator)
         worker = _next_worker(iterator) if getattr(iterator, "_num_workers", 1) else None
-        begin = _raw.profiler_now(profile.profiler._handle)
+        begin = profile.now()
         batch = original(iterator)
         args = None
         if worker is not None or profile.has_sizes:

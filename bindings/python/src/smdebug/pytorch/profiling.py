@@ -93,9 +93,9 @@ class TorchProfile(StepProfile):
         begin, self._forward = self._forward, None
         if begin is None:
             return
-        end = _now(self._handle)
-        _event(self._handle, name, "Forward", begin, end - begin, self.step, None)
-        self._after_forward = end
+        self._after_forward = _event(
+            self._handle, name, "Forward", begin, None, self.step, None
+        )
         if self._sampler is not None:
             self.sample_python("forwardpassend")
 
@@ -114,12 +114,12 @@ class TorchProfile(StepProfile):
             return
         if self._modules.watches:
             self._modules.end_backward()
-        self._update = _now(self._handle)
         begin, self._after_forward = self._after_forward, None
-        if begin is not None:
-            duration = self._update - begin
-            phase = "Backward(post-forward)"
-            _event(self._handle, phase, phase, begin, duration, self.step, None)
+        if begin is None:
+            self._update = _now(self._handle)
+            return
+        phase = "Backward(post-forward)"
+        self._update = _event(self._handle, phase, phase, begin, None, self.step, None)
 
     def _after_update(self, optimizer: Any, *unused: Any) -> None:
         begin, self._update = self._update, None
@@ -166,6 +166,10 @@ class TorchProfile(StepProfile):
 
         return restore
 
+    def now(self) -> int:
+        """Returns the time of events."""
+        return _now(self._handle)
+
     def record(self, name: str, phase: str, begin: int, args: Optional[str] = None) -> None:
         """Records an event that ends now; a failure must not stop what the job does."""
         try:
@@ -189,19 +193,16 @@ class _ModuleEvents:
 
     def __init__(self, profile: TorchProfile) -> None:
         self._profile = profile
-        self._handle = profile.profiler._handle
+        self._handle = profile._handle
         self._handles: List[Any] = []
+        self.watches = False  # whether modules are recorded
         self._begun: Dict[Tuple[int, int], int] = {}
         self._backward: Optional[Tuple[str, int]] = None
 
-    @property
-    def watches(self) -> bool:
-        """Whether modules are recorded."""
-        return bool(self._handles)
-
     def watch(self, is_detailed: bool) -> None:
-        if bool(self._handles) == is_detailed:
+        if self.watches == is_detailed:
             return
+        self.watches = is_detailed
         if not is_detailed:
             self.end_backward()
             for handle in self._handles:
