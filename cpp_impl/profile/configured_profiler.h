@@ -24,8 +24,8 @@ namespace smdebug::profile {
 //   1. profiler_ is opened at most once, when the configuration first asks for it, and lives as
 //      long as this object.
 //   2. on_ is profiler_ while events are recorded, else NULL.
-//   3. Only the thread that has set is_updating_ uses file_, profiler_ and out_dir_, without a lock, since
-//      it logs: a log function may call back.
+//   3. Only the thread that has set is_updating_ uses file_, profiler_ and out_dir_, without a
+//      lock, since it logs: a log function may call back.
 class ConfiguredProfiler {
  public:
   // Opens a profiler without a file: it is on until it is closed.  Fails as Profiler::Open().
