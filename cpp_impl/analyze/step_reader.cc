@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/crc32c.h"
-#include "format/scalar_record.h"
 #include "rules/source.h"
 #include "tensor/statistics.h"
 
@@ -77,12 +76,14 @@ Status StepReader::Read(const Record &record, const FilePart &part, Use use, Use
   if (const ByteSpan bytes = BytesIn(part, record); !bytes.empty()) {
     const auto event = format::ParseRecord({bytes, {}, {}});
     if (event.IsOk() && *event && (*event)->dtype != tensor::DType::kString) {
+      wall_seconds_ = (*event)->context.wall_time;
       use(tensor::View{(*event)->content.data(), (*event)->shape, {}, (*event)->dtype});
       return Status::Ok();
     }
   }
   SMD_ASSIGN_OR_RETURN(const ReadTensor read,
                        trial_.ReadTensorAt(std::string(record.tensor), record.AsItem()));
+  wall_seconds_ = read.context.wall_time;
   if (read.value.dtype != tensor::DType::kString) {
     use(read.value.AsView());
   } else if (read.value.strings) {
@@ -112,7 +113,8 @@ Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
   }
   for (const Record &record : recorded.records) {
     const tensor::Reduction reduction = *record.entry.kind.AsReduction();
-    if (const auto scalar = format::ReadScalarRecord(BytesIn(part, record))) {
+    if (const auto scalar = scalars_.Read(BytesIn(part, record))) {
+      wall_seconds_ = scalar->wall_time;
       sample.AddReduction(reduction, scalar->number);
       continue;
     }

@@ -8,6 +8,7 @@
 
 #include "analyze/trial.h"
 #include "base/bytes.h"
+#include "format/scalar_record.h"
 #include "rules/source.h"
 
 namespace smdebug::analyze {
@@ -19,6 +20,9 @@ class StepReader {
 
   // Visits the step as rules::Source::VisitStep() does.
   Status Visit(const rules::Source::Wants &wants, const rules::Source::Visit &visit);
+  // Returns the time at which a visited record was created, in seconds since 1970, or NaN if none
+  // was read.
+  double WallSeconds() const { return wall_seconds_; }
 
  private:
   using Record = StepRecords::Record;
@@ -50,6 +54,8 @@ class StepReader {
 
   Trial &trial_;
   const rules::StepPlace place_;
+  format::ScalarReader scalars_;
+  double wall_seconds_ = rules::kNoNumber;
 };
 
 }  // namespace smdebug::analyze

@@ -1,6 +1,7 @@
 #include "analyze/trial_source.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analyze/step_reader.h"
 
@@ -24,6 +25,7 @@ Status TrialSource::WaitForStepUntil(int64_t step, const Deadline &deadline) {
 
 double TrialSource::WallSecondsOf(int64_t step) {
   // Every record holds the time at which it was created, so the smallest one is read.
+  if (step == visited_ && !std::isnan(visited_seconds_)) return visited_seconds_;
   const StepRecords found = trial_->RecordsAt(step);
   const auto smallest = std::min_element(
       found.records.begin(), found.records.end(),
@@ -50,7 +52,11 @@ Result<rules::StepPlace> TrialSource::PlaceOf(int64_t step) {
 
 Status TrialSource::VisitStep(int64_t step, const Wants &wants, const Visit &visit) {
   SMD_ASSIGN_OR_RETURN(const rules::StepPlace place, PlaceOf(step));
-  return StepReader(*trial_, place).Visit(wants, visit);
+  StepReader reader(*trial_, place);
+  const Status visited = reader.Visit(wants, visit);
+  visited_ = step;
+  visited_seconds_ = reader.WallSeconds();
+  return visited;
 }
 
 bool TrialSource::IsIn(std::string_view collection, std::string_view tensor) const {

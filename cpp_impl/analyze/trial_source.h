@@ -34,6 +34,9 @@ class TrialSource : public rules::Source, private rules::Membership {
   bool IsIn(std::string_view collection, std::string_view tensor) const override;
 
   std::shared_ptr<Trial> trial_;
+  // The step that was visited last, and its time as WallSecondsOf() returns it.
+  int64_t visited_ = -1;
+  double visited_seconds_ = rules::kNoNumber;
 };
 
 }  // namespace smdebug::analyze

@@ -123,16 +123,25 @@ int64_t NextNumber(Fields &plugins, std::string_view name) {
   return error == std::errc{} && end == text.data() + text.size() ? number : -1;
 }
 
-bool IsOfMode(ByteSpan metadata) {
+}  // namespace
+
+bool ScalarReader::IsOfMode(ByteSpan metadata) {
+  if (!metadata.empty() && metadata.size() == metadata_size_ &&
+      std::memcmp(metadata.data(), metadata_.data(), metadata_size_) == 0) {
+    return true;
+  }
   Fields plugins(metadata);
   const int64_t mode_step = NextNumber(plugins, "mode_step");
   const int64_t mode = NextNumber(plugins, "mode");
-  return plugins.IsAtEnd() && mode_step >= 0 && ModeFromNumber(mode);
+  const bool is_of_mode = plugins.IsAtEnd() && mode_step >= 0 && ModeFromNumber(mode);
+  if (is_of_mode && metadata.size() <= metadata_.size()) {
+    std::memcpy(metadata_.data(), metadata.data(), metadata.size());
+    metadata_size_ = metadata.size();
+  }
+  return is_of_mode;
 }
 
-}  // namespace
-
-std::optional<ScalarRecord> ReadScalarRecord(ByteSpan record) {
+std::optional<ScalarRecord> ScalarReader::Read(ByteSpan record) {
   constexpr size_t kFrame = kRecordHeaderSize + kRecordFooterSize;
   if (record.size() < kFrame) return std::nullopt;
   const auto size = ParseRecordHeader(record.first(kRecordHeaderSize));

@@ -243,10 +243,6 @@ Status Evaluation::EvaluateStep(Source &source, int64_t step, bool is_reported,
       std::any_of(set_->entries_.begin(), set_->entries_.end(),
                   [](const RuleSet::Entry &entry) { return entry.rule->NeedsTimes(); });
   if (!BeginStep(place)) return Status::Ok();
-  if (needs_times) {
-    const double seconds = source.WallSecondsOf(step);
-    for (Findings &findings : open_) findings.NoteWallSeconds(seconds);
-  }
   // The caller's functions read again what the built-in rules have read, and each what the others
   // have.
   std::optional<SharedReading> shared;
@@ -255,6 +251,10 @@ Status Evaluation::EvaluateStep(Source &source, int64_t step, bool is_reported,
   const Status visited = source.VisitStep(
       step, [&](std::string_view tensor) { return Wants(tensor, collections); },
       [&](Sample &sample) { Observe(sample, collections); });
+  if (needs_times) {
+    const double seconds = source.WallSecondsOf(step);
+    for (Findings &findings : open_) findings.NoteWallSeconds(seconds);
+  }
   const bool is_readable = visited.IsOk() || IsMissingData(visited);
   // The step is concluded even after a failure: its tensors must not count towards the next step.
   Status concluded;

@@ -46,7 +46,7 @@ class Source {
   }
 
   // Returns the time at which a known step was recorded, in seconds since 1970, or NaN if unknown.
-  // May read from storage.
+  // May read from storage, unless the step was visited last.
   virtual double WallSecondsOf(int64_t step) {
     (void)step;
     return kNoNumber;

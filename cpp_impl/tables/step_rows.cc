@@ -6,7 +6,6 @@
 #include "base/crc32c.h"
 #include "base/strings.h"
 #include "format/paths.h"
-#include "format/scalar_record.h"
 #include "tensor/statistics.h"
 
 namespace smdebug::tables {
@@ -348,8 +347,8 @@ Status StepRowReader::FillReductions(Open *open, StepRow *row) {
 }
 
 Status StepRowReader::FillStatistic(const Open *open, const format::TensorLocation &location,
-                                    size_t statistic, ByteSpan bytes, StepRow *row) const {
-  if (const auto scalar = format::ReadScalarRecord(bytes)) {
+                                    size_t statistic, ByteSpan bytes, StepRow *row) {
+  if (const auto scalar = scalars_.Read(bytes)) {
     row->Set(statistic, scalar->number);
     return Status::Ok();
   }
@@ -378,7 +377,7 @@ Status StepRowReader::FillElements(Open *open, StepRow *row) {
   const format::TensorLocation &location = *row->raw.front();
   SMD_ASSIGN_OR_RETURN(const ByteSpan bytes, BytesOf(open, location, location.length));
   if (only_scalars_) {
-    if (const auto scalar = format::ReadScalarRecord(bytes)) {
+    if (const auto scalar = scalars_.Read(bytes)) {
       row->scalar = scalar->number;
       row->time = scalar->wall_time;
       return Status::Ok();

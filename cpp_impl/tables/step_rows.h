@@ -18,6 +18,7 @@
 #include "format/event_reader.h"
 #include "format/index_json.h"
 #include "format/record_head.h"
+#include "format/scalar_record.h"
 #include "storage/store.h"
 #include "storage/versions.h"
 #include "tables/table.h"
@@ -122,7 +123,7 @@ class StepRowReader {
   Status Fill(Open *open, StepRow *row);
   Status FillReductions(Open *open, StepRow *row);
   Status FillStatistic(const Open *open, const format::TensorLocation &location, size_t statistic,
-                       ByteSpan bytes, StepRow *row) const;
+                       ByteSpan bytes, StepRow *row);
   Status FillElements(Open *open, StepRow *row);
   Status JoinParts(Open *open, StepRow *row);
   void FillHead(Open *open, StepRow *row);
@@ -137,6 +138,7 @@ class StepRowReader {
   const Reads reads_;
   const std::set<Mode> modes_;
   bool only_scalars_ = false;
+  format::ScalarReader scalars_;
   uint64_t stamp_ = 0;                         // grows with each file
   std::vector<std::unique_ptr<Open>> open_;    // reused from call to call
   std::vector<Run> runs_;                      // planned

@@ -61,7 +61,9 @@ void Record(std::string_view input) {
   const size_t cut = bytes.size() * where / 255;
   const auto parts = ParseRecord({bytes.first(cut), bytes.subspan(cut), {}});
   const auto located = LocatePayload(bytes, bytes.size());
-  CheckScalar(ReadScalarRecord(bytes), whole);
+  ScalarReader scalars;
+  CheckScalar(scalars.Read(bytes), whole);
+  CheckScalar(scalars.Read(bytes), whole);
   if (!whole.IsOk() || !*whole) return;
   Require(located.IsOk(), "the payload of a record that is read can be located");
   if (*located) {

@@ -122,7 +122,7 @@ const tensor::Statistics *Sample::GetStatistics() const {
   return statistics_ ? &*statistics_ : nullptr;
 }
 
-std::optional<double> Sample::Reduce(tensor::Reduction reduction) const {
+std::optional<double> Sample::ReduceElements(tensor::Reduction reduction) const {
   if (const Sample *exact = Exact()) return exact->Reduce(reduction);
   if (whole_ != nullptr && reduction.kind == tensor::ReductionKind::kProd) {
     return whole_->Reduce(reduction);
@@ -140,8 +140,7 @@ std::optional<double> Sample::Reduce(tensor::Reduction reduction) const {
     auto number = tensor::ToDouble(*computed);
     return number.IsOk() ? std::optional<double>(*number) : std::nullopt;
   }
-  const bool is_saved = (is_saved_ >> reduction.Index() & 1U) != 0;
-  return is_saved ? std::optional<double>(saved_[reduction.Index()]) : std::nullopt;
+  return Saved(reduction);
 }
 
 std::optional<std::vector<double>> Sample::Quantiles(const std::vector<double> &qs) const {

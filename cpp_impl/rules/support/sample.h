@@ -69,7 +69,9 @@ class Sample {
   const tensor::Statistics *GetStatistics() const;
   // Computes the reduction from the elements, else returns the saved reduction.  Returns nothing if
   // there is neither.
-  std::optional<double> Reduce(tensor::Reduction reduction) const;
+  std::optional<double> Reduce(tensor::Reduction reduction) const {
+    return elements_ ? ReduceElements(reduction) : Saved(reduction);
+  }
   // Returns the q-quantiles, 0 <= q <= 1, of the elements that are not NaN, interpolated as NumPy
   // does.  Returns nothing if there are no such elements.
   std::optional<std::vector<double>> Quantiles(const std::vector<double> &qs) const;
@@ -89,6 +91,11 @@ class Sample {
   // NULL.
   const Sample *Exact() const;
   void Compute() const;
+  std::optional<double> ReduceElements(tensor::Reduction reduction) const;
+  std::optional<double> Saved(tensor::Reduction reduction) const {
+    const bool is_saved = (is_saved_ >> reduction.Index() & 1U) != 0;
+    return is_saved ? std::optional<double>(saved_[reduction.Index()]) : std::nullopt;
+  }
   // Returns the elements that figures are computed from.
   tensor::View Figured() const { return some_ ? some_->AsView() : *elements_; }
 

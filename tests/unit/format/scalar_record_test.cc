@@ -28,7 +28,7 @@ std::string Record(const Value &value, const EventContext &context = {7, Mode::k
 }
 
 std::optional<double> Read(std::string_view record) {
-  const auto read = ReadScalarRecord(AsBytes(record));
+  const auto read = ScalarReader().Read(AsBytes(record));
   return read ? std::optional(read->number) : std::nullopt;
 }
 
@@ -46,7 +46,7 @@ TEST(ScalarRecordTest, ReadsTheTime) {
   const Value value = Value::Scalar(DType::kFloat64, 2.0, {1});
   for (const double time : {0.0, 1.5}) {
     const std::string record = Record(value, {7, Mode::kTrain, 3, time});
-    EXPECT_EQ(ReadScalarRecord(AsBytes(record))->wall_time, time);
+    EXPECT_EQ(ScalarReader().Read(AsBytes(record))->wall_time, time);
   }
 }
 
