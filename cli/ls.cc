@@ -110,6 +110,7 @@ class Ls final : public Command {
     }
     if (only_names_) {
       std::vector<std::string> names;
+      names.reserve(trials.size());
       for (const ListedTrial &trial : trials) names.push_back(trial.name);
       PrintNames(names);
     } else if (as_json_) {

@@ -36,6 +36,7 @@ std::string RowHtml(const std::string &heading, const std::vector<std::string> &
 template <class CellOf>
 std::vector<std::string> CellsOf(const std::vector<ComparedRun> &runs, const CellOf &cell_of) {
   std::vector<std::string> cells;
+  cells.reserve(runs.size());
   for (const ComparedRun &run : runs) cells.push_back(cell_of(run));
   return cells;
 }

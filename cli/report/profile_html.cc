@@ -12,7 +12,7 @@ namespace {
 
 std::string Cell(const char *format, double number) {
   char text[64];
-  std::snprintf(text, sizeof(text), format, number);
+  (void)std::snprintf(text, sizeof(text), format, number);
   return std::string("<td class=\"number\">") + text + "</td>";
 }
 
@@ -66,9 +66,9 @@ std::string FindingHtml(const Finding &finding) {
 using Findings = std::vector<Finding>::const_iterator;
 std::string RuleHtml(Findings begin, Findings end, size_t number) {
   const auto count = static_cast<size_t>(end - begin);
-  const Findings shown = begin + static_cast<ptrdiff_t>(std::min(count, kMostFindingsOfRule));
+  const auto shown = begin + static_cast<ptrdiff_t>(std::min(count, kMostFindingsOfRule));
   std::string others;
-  for (Findings each = begin + 1; each < shown; ++each) others += FindingHtml(*each);
+  for (auto each = begin + 1; each < shown; ++each) others += FindingHtml(*each);
   const std::string advice = Html(smd_profile_rule_advice(begin->rule.c_str()));
   return "<article class=\"card finding look\" id=\"profile-finding-" + std::to_string(number) +
          "\"><h3><span class=\"badge\">P" + std::to_string(number) + "</span> " +
@@ -98,8 +98,8 @@ std::string ProfileHeadlineHtml(const ProfileReport &report) {
 std::string ProfileFindingsHtml(const ProfileReport &report) {
   std::string html;
   size_t number = 0;
-  for (Findings begin = report.findings.begin(); begin != report.findings.end();) {
-    const Findings end = std::find_if(begin, report.findings.end(), [&](const Finding &each) {
+  for (auto begin = report.findings.begin(); begin != report.findings.end();) {
+    const auto end = std::find_if(begin, report.findings.end(), [&](const Finding &each) {
       return each.rule != begin->rule;
     });
     html += RuleHtml(begin, end, ++number);
