@@ -100,13 +100,13 @@ smd_error *smd_profiler_follow(const char *path, const smd_profiler_options *opt
   });
 }
 
-int32_t smd_profiler_update(smd_profiler *profiler) noexcept {
+[[gnu::hot]] int32_t smd_profiler_update(smd_profiler *profiler) noexcept {
   return GuardValue<int32_t>(
       0, [&]() -> int32_t { return IsUsable(profiler) && profiler->profiler->Update() ? 1 : 0; });
 }
 
-int32_t smd_profiler_is_active(smd_profiler *profiler, const char *feature, int64_t step,
-                               const char *event) noexcept {
+[[gnu::hot]] int32_t smd_profiler_is_active(smd_profiler *profiler, const char *feature,
+                                            int64_t step, const char *event) noexcept {
   return GuardValue<int32_t>(-1, [&]() -> int32_t {
     if (profiler == nullptr || feature == nullptr) return -1;
     const auto known = profile::FeatureNamed(feature);
@@ -142,13 +142,13 @@ smd_error *smd_profiler_close(smd_profiler *profiler) noexcept {
 
 void smd_profiler_free(smd_profiler *profiler) noexcept { Free(profiler); }
 
-int64_t smd_profiler_now(const smd_profiler *profiler) noexcept {
+[[gnu::hot]] int64_t smd_profiler_now(const smd_profiler *profiler) noexcept {
   return GuardValue<int64_t>(0, [&] { return IsUsable(profiler) ? profiler->profiler->Now() : 0; });
 }
 
-smd_error *smd_profiler_event(smd_profiler *profiler, const char *name, const char *phase,
-                              int64_t step, int64_t begin_us, int64_t duration_us,
-                              const char *args) noexcept {
+[[gnu::hot]] smd_error *smd_profiler_event(smd_profiler *profiler, const char *name,
+                                           const char *phase, int64_t step, int64_t begin_us,
+                                           int64_t duration_us, const char *args) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(CheckUsable(profiler, "profiler"));
     Event event;

@@ -99,9 +99,8 @@ std::string ProfileFindingsHtml(const ProfileReport &report) {
   std::string html;
   size_t number = 0;
   for (auto begin = report.findings.begin(); begin != report.findings.end();) {
-    const auto end = std::find_if(begin, report.findings.end(), [&](const Finding &each) {
-      return each.rule != begin->rule;
-    });
+    const auto end = std::find_if(begin, report.findings.end(),
+                                  [&](const Finding &each) { return each.rule != begin->rule; });
     html += RuleHtml(begin, end, ++number);
     begin = end;
   }

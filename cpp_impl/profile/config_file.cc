@@ -12,7 +12,7 @@ std::string ProfilerConfigPath(std::string_view path) {
   return Environment("SMPROFILER_CONFIG_PATH").value_or("/opt/ml/input/config/profilerconfig.json");
 }
 
-bool ConfigFile::HasChanged() {
+[[gnu::hot]] bool ConfigFile::HasChanged() {
   struct stat facts {};
   State now;
   if (stat(path_.c_str(), &facts) == 0) {

@@ -53,7 +53,7 @@ Status ConfiguredProfiler::CheckOpen() const {
   return is_closed_ ? WrongState("the profiler is closed") : Status::Ok();
 }
 
-bool ConfiguredProfiler::Update() {
+[[gnu::hot]] bool ConfiguredProfiler::Update() {
   if (is_closed_) return false;
   if (!is_updating_.exchange(true, std::memory_order_acquire)) {
     if (file_ && file_->HasChanged()) {
@@ -120,7 +120,8 @@ void ConfiguredProfiler::TurnOff() {
   options_.logger.Info(StrCat(file_->Path(), " switches the profiler off"));
 }
 
-bool ConfiguredProfiler::IsActive(Feature feature, int64_t step, std::string_view name) {
+[[gnu::hot]] bool ConfiguredProfiler::IsActive(Feature feature, int64_t step,
+                                               std::string_view name) {
   if (on_ == nullptr) return false;
   const MutexLock lock(mutex_);
   if (!file_) return true;
@@ -146,7 +147,7 @@ Result<std::string> ConfiguredProfiler::Setting(std::string_view name) const {
                                                   "profiler_name", "cprofile_timer"})));
 }
 
-int64_t ConfiguredProfiler::Now() const {
+[[gnu::hot]] int64_t ConfiguredProfiler::Now() const {
   if (const Profiler *const opened = Opened()) return opened->Now();
   return static_cast<int64_t>(options_.clock->WallSeconds() * 1e6);
 }

@@ -23,11 +23,11 @@ constexpr size_t kKeptCapacity = size_t{4} << 20;
 
 }  // namespace
 
-size_t EventBuffer::SizeOf(const Event &event) {
+[[gnu::hot]] size_t EventBuffer::SizeOf(const Event &event) {
   return sizeof(Head) + event.name.size() + event.phase.size() + event.args.size();
 }
 
-void EventBuffer::Add(const Event &event) {
+[[gnu::hot]] void EventBuffer::Add(const Event &event) {
   const Head head = {event.step,
                      event.begin_us,
                      event.duration_us,

@@ -27,7 +27,7 @@ Status TimelineWriter::StartThread() {
   return Status::Ok();
 }
 
-Status TimelineWriter::Add(const Event &event) {
+[[gnu::hot]] Status TimelineWriter::Add(const Event &event) {
   const MutexLock lock(mutex_);
   if (is_closing_) return WrongState("the profiler is closed");
   if (!has_started_) SMD_RETURN_IF_ERROR(StartThread());
