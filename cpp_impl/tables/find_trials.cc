@@ -100,13 +100,13 @@ class Search {
       }
       return;
     }
-    if (finds_profiles_ ? IsProfile(candidate, folders)
-                        : std::any_of(folders.begin(), folders.end(), IsPartOfTrial)) {
+    if (finds_profiles_ ? IsProfile(candidate, folders) : IsTrial(candidate, folders)) {
       found_.push_back(candidate.name);
     } else if (candidate.depth < kDepth) {
       for (const std::string &folder : folders) {
-        // A trial holds a folder for each step.
-        if (LastPart(folder).starts_with('.') || IsPartOfTrial(folder)) continue;
+        // A trial, which may have no profile, holds a folder for each step.
+        const bool is_of_trial = finds_profiles_ && IsPartOfTrial(folder);
+        if (LastPart(folder).starts_with('.') || is_of_trial) continue;
         next->push_back({folder, candidate.matched, candidate.depth + 1});
       }
     }
@@ -115,6 +115,23 @@ class Search {
   static bool IsPartOfTrial(const std::string &folder) {
     const std::string_view last = LastPart(folder);
     return last == "index" || last == "collections" || last == "events";
+  }
+
+  // Other folders may hold one of such a name too, as Python's packages do.  So where a trial was
+  // not named and has no second one, the numbers of steps must be in it.
+  bool IsTrial(const Candidate &candidate, const Folders &folders) const {
+    const auto part = std::find_if(folders.begin(), folders.end(), IsPartOfTrial);
+    if (part == folders.end()) return false;
+    const bool is_named = candidate.depth == 0 && path_.patterns.empty();
+    if (is_named || std::any_of(part + 1, folders.end(), IsPartOfTrial)) return true;
+    const auto inner = store_.Folders(*part);
+    return inner.IsOk() && std::any_of(inner->begin(), inner->end(), [](const std::string &each) {
+             return IsNumber(LastPart(each));
+           });
+  }
+
+  static bool IsNumber(std::string_view name) {
+    return std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
   }
 
   // Other folders may be called "system" and "framework" too, so those that were not named

@@ -16,7 +16,8 @@ struct FoundTrial {
   std::string name;
 };
 
-// A trial is a folder with a folder "index", "collections" or "events".  Returns the trials that
+// A trial is a folder with a folder "index", "collections" or "events": with two of them, or the
+// numbers of steps in one, unless a path names the folder itself.  Returns the trials that
 // the paths name, hold or match, each once, in the order of the paths, then of their names.  In
 // patterns, "*", "?" and "[...]" match within one part of a path.  Folders in trials, and hidden
 // ones, are not searched, symbolic links are not followed, and at most kDepth folders lie between a

@@ -81,6 +81,22 @@ def test_the_trials_of_a_folder(farm):
     assert trial["last_time"].startswith("20") and trial["last_time"].endswith("Z")
 
 
+def test_other_folders_of_the_names_of_a_trials_parts(farm):
+    """Python's packages have some, and people keep runs in a folder "events"."""
+    (farm / "runs/venv/pip/index/sources").mkdir(parents=True)
+    (farm / "runs/empty/collections").mkdir(parents=True)
+    record_layers(farm / "runs/events/b")
+    smd.Hook(farm / "runs/begun").close()
+    shutil.rmtree(farm / "runs/lr=2/collections")
+    shutil.rmtree(farm / "runs/lr=2/events")
+    program = Program(farm)
+    assert program("ls . --names").splitlines() == [
+        "runs/begun", "runs/events/b", "runs/lr=2", "runs/lr=10", "runs/sweep/a",
+    ]  # fmt: skip
+    (farm / "alone/index").mkdir(parents=True)
+    assert "1 trial: 1 empty" in program("ls alone")
+
+
 def test_trials_that_run_and_trials_that_cannot_be_read(farm):
     hook = smd.Hook(farm / "runs/live", save_config=EVERY_STEP)
     with hook.step():
