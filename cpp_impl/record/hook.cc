@@ -308,7 +308,9 @@ Result<Hook::Selected> Hook::Select(std::string_view tensor) {
   SMD_RETURN_IF_ERROR(mark_.Check());
   Selected selected{phase_};
   if ((selected.phase & kOpen) == 0) {
-    return WrongState(StrCat("'", tensor, "': no step is open; begin one first"));
+    const DeferringLock lock(mutex_);
+    const char *why = is_closed_ ? "the hook is closed" : "no step is open; begin one first";
+    return WrongState(StrCat("'", tensor, "': ", why));
   }
   if ((selected.phase & kRecords) != 0) {
     SMD_ASSIGN_OR_RETURN(selected.parts, FindToSave(tensor));

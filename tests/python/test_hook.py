@@ -303,6 +303,15 @@ def test_close_may_be_called_twice(out_dir):
     assert os.path.exists(os.path.join(out_dir, "training_job_end.ts"))
 
 
+def test_what_is_saved_too_late_is_told_why(out_dir):
+    hook = Hook(out_dir, save_all=True)
+    with pytest.raises(SMDebugError, match="'w': no step is open; begin one first"):
+        hook.save("w", 1.0)
+    hook.close()
+    with pytest.raises(SMDebugError, match="'w': the hook is closed"):
+        hook.save("w", 1.0)
+
+
 def test_flush_waits_until_ended_steps_are_written(out_dir):
     hook = Hook(out_dir, save_config=EVERY_STEP, save_all=True)
     with hook.step():
