@@ -23,13 +23,13 @@ namespace {
 
 std::string Percent(double share) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.1f %%", share * 100);
+  (void)std::snprintf(text, sizeof(text), "%.1f %%", share * 100);
   return text;
 }
 
 std::string Milliseconds(double microseconds) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.3f", microseconds / 1e3);
+  (void)std::snprintf(text, sizeof(text), "%.3f", microseconds / 1e3);
   return text;
 }
 

@@ -67,6 +67,7 @@ class Report final : public Command {
     }
     std::vector<Trial> trials;
     std::vector<report::ReportRequest> requests;
+    requests.reserve(paths_.size());
     Options options;
     trial_.ApplyTo(&options);
     for (const std::string &path : paths_) trials.push_back(trial_.Open(path));

@@ -36,7 +36,7 @@ double RoundingTolerance::Carried(const std::string &parameter) const {
 double RoundingTolerance::Limit(const RunTensor &tensor, double moved) const {
   const double weights = norms_ > 0 ? std::sqrt(weights_ / norms_) : 0;
   const double forward = unit_ * std::sqrt(1.0 + static_cast<double>(depth_));
-  const double layers = static_cast<double>(std::max(depth_, parameters_));
+  const auto layers = static_cast<double>(std::max(depth_, parameters_));
   const auto module = of_module_.find(tensor.module);
   const bool has_own =
       tensor.kind == RunKind::kActivation && module != of_module_.end() && module->second.norms > 0;
