@@ -32,7 +32,7 @@ all: python
 python: build/build.ninja
 	@cmake --build build -j $(JOBS) --target smdebug_python
 
-# A new build compiles groups of sources at once, in a third of the time.
+# A new build compiles groups of sources at once, which takes less than half of the time.
 build/build.ninja: CMakeLists.txt CMakePresets.json
 	@tools/setup.sh
 	@tools/venv.sh $(CACHE)/swig bindings/requirements.txt

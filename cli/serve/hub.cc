@@ -169,8 +169,9 @@ void Hub::Serve(Client *client, Clock::time_point now) {
 std::string Hub::NextEvent(Client *client, Clock::time_point now) {
   if (client->wants_list) return MakeEvent(client, now);
   std::string key = client->asked + client->cursor.ToText();
-  for (const auto &[run, state] : client->sent)
+  for (const auto &[run, state] : client->sent) {
     key.append("\n").append(run).append(" ").append(state);
+  }
   const auto [made, is_new] = events_.try_emplace(std::move(key));
   Event &event = made->second;
   if (is_new) {

@@ -24,8 +24,8 @@ Status TrialSource::WaitForStepUntil(int64_t step, const Deadline &deadline) {
 }
 
 double TrialSource::WallSecondsOf(int64_t step) {
-  // Every record holds the time at which it was created, so the smallest one is read.
   if (step == visited_ && !std::isnan(visited_seconds_)) return visited_seconds_;
+  // Every record holds the time at which it was created, so the smallest one is read.
   const StepRecords found = trial_->RecordsAt(step);
   const auto smallest = std::min_element(
       found.records.begin(), found.records.end(),

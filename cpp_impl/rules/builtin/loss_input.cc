@@ -88,8 +88,8 @@ class LossInput final : public Rule {
     culprits_.Offer(
         sample, {steps, steps, static_cast<double>(limits_.patience), "probabilities"}, [&] {
           return StrCat(
-              "'", sample.Tensor(), "' holds probabilities, for ", input->probabilities,
-              " steps by now, but its loss computes the softmax of its input: give it the scores");
+              "'", sample.Tensor(), "' has held probabilities for ", input->probabilities,
+              " steps, but the loss computes the softmax of its input itself: give it the scores");
         });
   }
 

@@ -183,6 +183,30 @@ def test_nothing_is_profiled_without_a_configuration(
     hook.close()
 
 
+def test_a_forked_process_has_a_profile_of_its_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = Training(folder, monkeypatch)
+    (folder / "child").mkdir()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            own = Training(folder / "child", monkeypatch)
+            for _ in own.batches():
+                pass
+            own.hook.close()
+            phases = Counter(each.event_phase for each in own.events())
+            waits = phases["DataLoaderIter"], phases["DataLoaderIterInitialize"]
+            code = 0 if waits == (STEPS, 1) else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    training.run()
+    training.hook.close()
+    assert training.steps_with("Forward") == list(range(STEPS))
+
+
 def test_closing_leaves_pytorch_as_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     iterator = torch.utils.data.dataloader._BaseDataLoaderIter
     before = (iterator.__next__, torch.utils.data.DataLoader.__iter__, torch.distributed.barrier)

@@ -91,5 +91,24 @@ TEST(ScalarRecordTest, DamagedRecordsAreReadAsByParseRecord) {
   }
 }
 
+// What it keeps of one record must not make it take another, damaged or of another step, for it.
+TEST(ScalarRecordTest, ReadsOneRecordAfterAnotherAsEachByItself) {
+  const Value value = Value::Scalar(DType::kFloat64, 2.0, {1});
+  const std::string record = Record(value);
+  ScalarReader reader;
+  for (const int64_t step : {int64_t{3}, int64_t{4}, int64_t{1} << 34, int64_t{3}}) {
+    EXPECT_TRUE(reader.Read(AsBytes(Record(value, {7, Mode::kEval, step, 0})))) << step;
+  }
+  for (size_t at = 0; at < record.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = record;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      EXPECT_TRUE(reader.Read(AsBytes(record)));
+      const auto read = reader.Read(AsBytes(damaged));
+      EXPECT_EQ(read.has_value(), Read(damaged).has_value()) << at;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace smdebug::format::testing::scalar_record_test

@@ -42,12 +42,14 @@ class _Watch:
         self._is_inherited = False  # the profiles are those of the process that forked this one
 
     def add(self, profile: _Profile) -> None:
+        if self._is_inherited:
+            self.profiles.clear()
+            self._is_inherited = False
         self.profiles.append(profile)
-        self._is_inherited = False
         if not self._knows_forks and hasattr(os, "register_at_fork"):
             self._knows_forks = True
             os.register_at_fork(after_in_child=self._was_forked)
-        if len(self.profiles) == 1:
+        if not self._originals:
             data = torch.utils.data
             self._replace(data.dataloader._BaseDataLoaderIter, "__next__", _timed_next)
             self._replace(data.DataLoader, "__iter__", _timed_iter)
