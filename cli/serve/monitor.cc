@@ -1,5 +1,7 @@
 #include "serve/monitor.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -17,6 +19,7 @@ constexpr int kRestOfList = 50;  // a listing may take a fiftieth of a core
 constexpr std::chrono::seconds kBetweenRemoteLooks{2};
 constexpr std::chrono::seconds kUntilRetry{10};
 constexpr std::chrono::seconds kBetweenSummaries{1};
+constexpr std::chrono::seconds kBetweenReturns{5};
 constexpr size_t kSparklinePoints = 40;
 
 // Returns the tensor whose numbers stand for the run: a loss, best of the training.
@@ -109,8 +112,19 @@ void Monitor::NoteBaseline() {
 }
 
 void Monitor::Evaluate() {
-  while (Pause(EvaluateAll() ? std::chrono::milliseconds(1) : kIdle)) {
+  bool has_worked = false;
+  while (Pause(has_worked ? std::chrono::milliseconds(1) : kIdle)) {
+    has_worked = EvaluateAll();
+    ReturnMemory();
   }
+}
+
+void Monitor::ReturnMemory() {
+#ifdef __GLIBC__
+  if (Clock::now() - memory_returned_ < kBetweenReturns) return;
+  malloc_trim(0);
+  memory_returned_ = Clock::now();
+#endif
 }
 
 std::vector<std::string> Monitor::WhichRuns() const {

@@ -34,6 +34,8 @@ class Monitor {
   std::vector<std::string> WhichRuns() const;
   bool IsAlertable(const std::string &id, const Finding &finding);
   void NoteBaseline();
+  // Gives the system what evaluations and pages no longer use, now and then.
+  void ReturnMemory();
   // Waits; returns false if the threads must end.
   bool Pause(Clock::duration time);
 
@@ -47,6 +49,7 @@ class Monitor {
   std::atomic<bool> has_baseline_{false};
   std::map<std::string, Clock::time_point> failed_;      // runs that cannot be opened
   std::map<std::string, Clock::time_point> summarized_;  // when
+  Clock::time_point memory_returned_{};
   std::thread lister_;
   std::thread evaluator_;
 };

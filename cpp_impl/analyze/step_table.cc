@@ -16,14 +16,13 @@ auto LowerBound(Steps &steps, int64_t step) {
 }  // namespace
 
 bool StepTable::Workers::Has(uint32_t worker) const {
-  if (has_first_ && first_ == worker) return true;
+  if (first_ == worker) return true;
   return others_ && std::binary_search(others_->begin(), others_->end(), worker);
 }
 
 void StepTable::Workers::Insert(uint32_t worker) {
-  if (!has_first_) {
+  if (first_ == kNone) {
     first_ = worker;
-    has_first_ = true;
     return;
   }
   if (!others_) others_ = std::make_unique<std::vector<uint32_t>>();
@@ -33,7 +32,7 @@ void StepTable::Workers::Insert(uint32_t worker) {
 bool StepTable::Add(int64_t global_step, uint32_t worker, ModeStep as) {
   auto entry = LowerBound(steps_, global_step);
   if (entry == steps_.end() || entry->step != global_step) {
-    entry = steps_.insert(entry, {global_step, as, {}});
+    entry = steps_.insert(entry, {global_step, as.step, {}, as.mode});
   }
   auto &workers = entry->workers;
   if (workers.Has(worker)) return false;
@@ -126,7 +125,7 @@ std::vector<Mode> StepTable::Modes() const {
 std::optional<ModeStep> StepTable::ModeStepOf(int64_t global_step) const {
   const GlobalStep *step = Find(global_step);
   if (step == nullptr) return {};
-  return step->as;
+  return ModeStep{step->mode, step->mode_step};
 }
 
 std::optional<int64_t> StepTable::GlobalStepOf(Mode mode, int64_t step) const {

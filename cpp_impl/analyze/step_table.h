@@ -72,17 +72,19 @@ class StepTable {
    public:
     bool Has(uint32_t worker) const;
     void Insert(uint32_t worker);
-    size_t Size() const { return others_ ? 1 + others_->size() : has_first_; }
+    size_t Size() const { return others_ ? 1 + others_->size() : first_ != kNone; }
 
    private:
+    static constexpr uint32_t kNone = UINT32_MAX;
+
     std::unique_ptr<std::vector<uint32_t>> others_;  // ascending
-    uint32_t first_ = 0;                             // the first that wrote it
-    bool has_first_ = false;
+    uint32_t first_ = kNone;                         // the first that wrote it
   };
   struct GlobalStep {
     int64_t step;
-    ModeStep as;
-    Workers workers;
+    int64_t mode_step;
+    [[no_unique_address]] Workers workers;  // so that the mode fills its last bytes
+    Mode mode;
   };
   struct NumberedStep {
     int64_t step;         // the step of the mode

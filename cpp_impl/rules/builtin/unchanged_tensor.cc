@@ -1,7 +1,6 @@
 // Finds tensors that do not change.
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -64,7 +63,7 @@ class UnchangedTensor final : public Rule {
   };
   // Holds the last values that are close to each other.
   struct History {
-    std::deque<Same> same;
+    std::vector<Same> same;  // few, and of very many tensors
     int64_t values = 0;
     int64_t unchanged = 0;
     bool was_there = false;  // a number that is not 0
@@ -86,7 +85,7 @@ class UnchangedTensor final : public Rule {
       // Drops values that later values need not be compared with.
       while (unchanged - same.front().count >= options.num_steps) {
         unchanged -= same.front().count;
-        same.pop_front();
+        same.erase(same.begin());
       }
     }
   };

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "base/strings.h"
@@ -79,6 +80,18 @@ class Batches {
   std::vector<double> now_;
 };
 
+// Follows the updates of a weight element by element.
+struct Updates {
+  LostUpdates lost;
+  GradientSums sums;
+  SumSigns signs;
+
+  void ClearSums() {
+    sums.Clear();
+    signs.Clear();
+  }
+};
+
 // Holds the state of a weight and its gradient.
 struct Parameter {
   std::string weight_name;
@@ -94,16 +107,14 @@ struct Parameter {
   std::optional<Fingerprint> weight;  // at the previous step
   bool had_gradient = false;          // the previous step had a gradient that matters
   bool may_round = false;             // few elements with few digits
-  LostUpdates lost;
-  int64_t unchanged = 0;  // consecutive steps
+  int64_t unchanged = 0;              // consecutive steps
 
   double gradient_norm = 0;  // at the previous step
   std::vector<double> gradient;
   int64_t growing = 0;  // consecutive steps
   int64_t held = 0;     // updates in a row after which a gradient was kept
-  GradientSums sums;
-  SumSigns signs;
   RecordedSums recorded;
+  std::unique_ptr<Updates> updates;  // NULL for most: a model may have very many weights
 
   // The fields below describe the current step.
   std::optional<Fingerprint> weight_now;
@@ -112,8 +123,12 @@ struct Parameter {
   std::vector<double> weight_elements_now;
   bool has_changed_now = false;
   bool is_held_now = false;
-  bool is_followed = false;  // sums and signs are up to date
-  bool is_updated = false;   // the weight was recorded after the gradient
+  bool is_updated = false;  // the weight was recorded after the gradient
+
+  Updates &FollowUpdates() {
+    if (updates == nullptr) updates = std::make_unique<Updates>();
+    return *updates;
+  }
 };
 
 class UpdateNotApplied final : public Rule {
@@ -284,10 +299,11 @@ class UpdateNotApplied final : public Rule {
       if (place++ % StrideOf(parameters) != 0) continue;
       if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
       if (parameter.is_frozen || !MovesMostElements(parameter)) {
-        parameter.lost.Clear();
+        if (parameter.updates != nullptr) parameter.updates->lost.Clear();
         continue;
       }
-      const auto counts = parameter.lost.Add(parameter.weight_elements_now, kHalfOfLost);
+      const auto counts =
+          parameter.FollowUpdates().lost.Add(parameter.weight_elements_now, kHalfOfLost);
       if (!counts) continue;
       all.Add(*counts);
       if (culprit != nullptr && counts->ShareOfNeither() <= most) continue;
@@ -358,10 +374,7 @@ class UpdateNotApplied final : public Rule {
     last_step = findings.Place().mode_step;
     const bool repeats = batches_[worker].Repeats();
     for (auto &[key, parameter] : parameters) {
-      if (is_gap || repeats) {
-        parameter.sums.Clear();
-        parameter.signs.Clear();
-      }
+      if ((is_gap || repeats) && parameter.updates != nullptr) parameter.updates->ClearSums();
       if (!repeats) continue;
       parameter.recorded.Clear();
       parameter.growing = 0;
@@ -393,19 +406,14 @@ class UpdateNotApplied final : public Rule {
     size_t place = 0;
     for (auto &[key, parameter] : parameters) {
       const bool is_chosen = place++ % stride == 0;
-      if (!is_chosen && std::exchange(parameter.is_followed, false)) {
-        parameter.sums.Clear();
-        parameter.signs.Clear();
-      }
+      if (!is_chosen) parameter.updates.reset();
       if (!is_chosen || !parameter.weight_now || !parameter.gradient_norm_now) continue;
-      parameter.is_followed = true;
       std::vector<double> weight = std::exchange(parameter.weight_elements_now, {});
-      parameter.signs.Add(weight, parameter.gradient_now, parameter.is_updated);
-      parameter.sums.Add(std::move(weight), parameter.gradient_now, parameter.is_updated);
-      by_size.Add(parameter, parameter.sums.StepsOfSums(), parameter.sums.IsJudged(),
-                  limits_.patience_sums);
-      by_sign.Add(parameter, parameter.signs.StepsOfSums(), parameter.signs.IsJudged(),
-                  limits_.patience_sums);
+      auto &[lost, sums, signs] = parameter.FollowUpdates();
+      signs.Add(weight, parameter.gradient_now, parameter.is_updated);
+      sums.Add(std::move(weight), parameter.gradient_now, parameter.is_updated);
+      by_size.Add(parameter, sums.StepsOfSums(), sums.IsJudged(), limits_.patience_sums);
+      by_sign.Add(parameter, signs.StepsOfSums(), signs.IsJudged(), limits_.patience_sums);
     }
     return by_size.AreFound() ? by_size : by_sign;
   }

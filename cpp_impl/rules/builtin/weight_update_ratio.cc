@@ -1,7 +1,6 @@
 // Finds weights whose updates are too large or too small relative to the weights.
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -81,8 +80,8 @@ class WeightUpdateRatio final : public Rule {
     Snapshot value;
   };
   struct State {
-    std::deque<Kept> kept;
-    bool learns = false;  // its last gradient was not zero
+    std::vector<Kept> kept;  // few, and of very many tensors
+    bool learns = false;     // its last gradient was not zero
     bool begins_at_zero = false;
     int64_t large_steps = 0;
     int64_t small_steps = 0;
@@ -120,9 +119,9 @@ class WeightUpdateRatio final : public Rule {
 
   // Returns the newest kept value that is far enough back, and drops the values before it.  Returns
   // NULL if there is none.
-  const Kept *FarEnough(std::deque<Kept> &kept, int64_t now) const {
+  const Kept *FarEnough(std::vector<Kept> &kept, int64_t now) const {
     const int64_t newest = now - options_.num_steps.value_or(1);
-    while (kept.size() > 1 && kept[1].step <= newest) kept.pop_front();
+    while (kept.size() > 1 && kept[1].step <= newest) kept.erase(kept.begin());
     return kept.empty() || kept.front().step > newest ? nullptr : &kept.front();
   }
 
