@@ -1,9 +1,13 @@
 // Finds gradients that are too small to train with.
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
+#include "rules/support/loss_names.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
@@ -14,15 +18,35 @@ namespace {
 
 constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
 
-constexpr size_t kGradient = 0;
-constexpr size_t kWeight = 1;
-constexpr size_t kRoles = 2;
+enum Role : size_t { kGradient, kWeight, kLoss, kRoles };
 
 struct Options {
   double threshold;
   bool layers_only;
   std::optional<double> ratio;
+  std::optional<double> floor;
   int64_t patience;
+};
+
+// Tells whether losses leave a training anything to learn.
+class Losses {
+ public:
+  void Add(double loss) {
+    const double size =
+        std::isnan(loss) ? std::numeric_limits<double>::infinity() : std::fabs(loss);
+    largest_ = std::max(largest_.value_or(0), size);
+  }
+  // A step without a loss is as the last one that had any.
+  void EndStep(double floor) {
+    if (largest_) are_low_ = *largest_ < floor;
+    largest_.reset();
+  }
+  // Reports whether all losses of the last step were below the floor.
+  bool AreLow() const { return are_low_; }
+
+ private:
+  std::optional<double> largest_;  // of this step
+  bool are_low_ = false;
 };
 
 // Tracks the gradients of a model's first and last layer at one step.
@@ -90,6 +114,8 @@ class VanishingGradient final : public Rule {
     const size_t role = roles_.Of(sample).value_or(kRoles);
     if (role == kGradient) ObserveGradient(sample);
     if (role == kWeight) WorkerOf(sample).layers.AddWeight(WithoutOutput(sample.Tensor()));
+    if (role != kLoss || !IsTraining(sample.Place().mode)) return;
+    if (const auto loss = LossOf(sample)) WorkerOf(sample).losses.Add(*loss);
   }
 
   void EndStep(Findings &findings) override {
@@ -98,7 +124,8 @@ class VanishingGradient final : public Rule {
       worker.layers.EndStep(
           [&, &name = name, &worker = worker](const auto &first, const auto &last) {
             const double ratio = first.size / last.size;
-            worker.steps = ratio < *options_.ratio ? worker.steps + 1 : 0;
+            const bool is_small = ratio < *options_.ratio && !worker.losses.AreLow();
+            worker.steps = is_small ? worker.steps + 1 : 0;
             if (worker.steps < options_.patience || worker.steps == 0) return;
             Finding finding;
             finding.worker = name;
@@ -112,6 +139,7 @@ class VanishingGradient final : public Rule {
                        "' of the last layer, below the limit of ", Shortest(*options_.ratio));
             findings.Add(std::move(finding));
           });
+      if (options_.floor) worker.losses.EndStep(*options_.floor);
     }
   }
 
@@ -124,6 +152,7 @@ class VanishingGradient final : public Rule {
   };
   struct Worker {
     OuterLayers layers;
+    Losses losses;
     int64_t steps = 0;
   };
 
@@ -143,7 +172,10 @@ class VanishingGradient final : public Rule {
     if (options_.layers_only && !IsOfLayer(sample)) return;
     State &state = states_.Of(sample);
     state.was_there = state.was_there || *mean != 0;
-    state.steps = *mean < options_.threshold ? state.steps + 1 : 0;
+    // A gradient that was never there tells of a broken loss, even if that is 0.
+    const bool is_small = *mean < options_.threshold &&
+                          !(options_.floor && state.was_there && WorkerOf(sample).losses.AreLow());
+    state.steps = is_small ? state.steps + 1 : 0;
     if (state.steps == 0 || state.steps < options_.patience) return;
     const std::string_view check = state.was_there ? "small" : "unused";
     culprits_.Offer(sample, {-*mean, *mean, options_.threshold, check}, [&] {
@@ -167,6 +199,8 @@ constexpr ParameterSpec kParameters[] = {
     {"threshold", "1e-7", "1e-10", "minimum mean absolute value of a gradient"},
     {"ratio", "", "1e-3",
      "minimum ratio of the first layer's gradient to the last layer's, by mean absolute value"},
+    {"floor", "None", "1e-6",
+     "losses below this value leave nothing to learn: gradients may be small"},
     {"layers_only", "False", "True", "true skips biases and other tensors with one axis"},
     {"patience", "1", "5", "number of consecutive steps before a finding"},
     kSample,
@@ -177,12 +211,16 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(options.threshold, parameters.Positive("threshold"));
   SMD_ASSIGN_OR_RETURN(options.ratio, parameters.OptionalNumber("ratio"));
   if (options.ratio && !(*options.ratio > 0)) return parameters.Refuse("ratio must be above 0");
+  SMD_ASSIGN_OR_RETURN(options.floor, parameters.OptionalNumber("floor"));
   SMD_ASSIGN_OR_RETURN(options.layers_only, parameters.Switch("layers_only"));
   SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
-  std::vector<Selector> selectors(options.ratio ? kRoles : 1);
+  std::vector<Selector> selectors(kRoles);
   SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({"gradients"}, {}));
   if (options.ratio) {
     SMD_ASSIGN_OR_RETURN(selectors[kWeight], Selector::Make({"weights"}, {}));
+  }
+  if (options.floor) {
+    SMD_ASSIGN_OR_RETURN(selectors[kLoss], Selector::Make({"losses"}, {std::string(kLossNames)}));
   }
   return std::unique_ptr<Rule>(
       std::make_unique<VanishingGradient>(Roles(std::move(selectors)), options));

@@ -11,6 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr const char *kRule = "VanishingGradient";
 
@@ -169,6 +170,37 @@ TEST(VanishingGradientTest, WithoutWeightsEitherEndMayBeTheFirst) {
 TEST(VanishingGradientTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT(Refusal(kRule, {{"ratio", "0"}}), HasSubstr("ratio"));
   EXPECT_THAT(Refusal(kRule, {{"patience", "0"}}), HasSubstr("patience"));
+}
+
+// A training that goes on after everything is learned.
+TEST(VanishingGradientTest, AGradientMayVanishWithTheLoss) {
+  FakeSource source;
+  for (int64_t step = 0; step < 20; ++step) {
+    const std::vector<double> gradient(6, 1e-39);
+    source.Step(step).Save("loss", {step < 3 ? 1e-3 : 0}).Save("gradient/a", gradient, {3, 2});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"floor", "None"}}, source, Profile::kCalibrated).Steps(),
+              Not(IsEmpty()));
+}
+
+TEST(VanishingGradientTest, AGradientThatWasNeverThereIsFoundAtALossOfZero) {
+  FakeSource source;
+  for (int64_t step = 0; step < 20; ++step) {
+    source.Step(step).Save("loss", {0}).Save("gradient/a", std::vector<double>(6), {3, 2});
+  }
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.findings, Not(IsEmpty()));
+  EXPECT_EQ(evaluated.findings[0].check, "unused");
+}
+
+TEST(VanishingGradientTest, ALossThatIsNoNumberIsNotLow) {
+  FakeSource source;
+  for (int64_t step = 0; step < 20; ++step) {
+    const std::vector<double> gradient(6, 1e-39);
+    source.Step(step).Save("loss", {std::nan("")}).Save("gradient/a", gradient, {3, 2});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, Not(IsEmpty()));
 }
 
 }  // namespace
