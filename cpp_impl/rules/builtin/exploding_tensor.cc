@@ -7,6 +7,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/optimizer_state.h"
 #include "rules/support/overflows.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
@@ -113,7 +114,7 @@ class ExplodingTensor final : public Rule {
     }
     ObserveSize(sample, statistics.absolute.max);
     if (limits_.growth && tensor::IsFloat(sample.Form()->dtype)) {
-      ObserveGrowth(sample, statistics.l2, statistics.absolute.max);
+      ObserveGrowth(sample, statistics);
     }
   }
 
@@ -168,20 +169,29 @@ class ExplodingTensor final : public Rule {
     });
   }
 
-  void ObserveGrowth(const Sample &sample, double norm, double largest) {
+  // Squares of gradients, which an optimizer keeps, grow by the square of a gradient's factor.
+  double LimitOf(const Sample &sample, const tensor::Statistics &statistics) const {
+    const bool may_be_squares =
+        sample.Tensor().starts_with(kOptimizerState) && statistics.plain.min >= 0;
+    return may_be_squares ? *limits_.growth * *limits_.growth : *limits_.growth;
+  }
+
+  void ObserveGrowth(const Sample &sample, const tensor::Statistics &statistics) {
+    const double norm = statistics.l2;
     if (!std::isfinite(norm)) return;
+    const double limit = LimitOf(sample, statistics);
     Grown &grown = grown_.Of(sample);
     Norms &norms = grown.norms;
     const bool is_evaluated =
-        norms.IsEnough() && largest > limits_.growth_floor && norms.IsRecord(norm);
+        norms.IsEnough() && statistics.absolute.max > limits_.growth_floor && norms.IsRecord(norm);
     const std::optional<double> usual =
-        is_evaluated ? norms.MedianBelow(norm, *limits_.growth) : std::nullopt;
+        is_evaluated ? norms.MedianBelow(norm, limit) : std::nullopt;
     norms.Add(norm);
     grown.steps = usual ? grown.steps + 1 : 0;
     const bool is_gradient = WeightOfGradient(sample.Tensor()) != sample.Tensor();
     if (!usual || (is_gradient && grown.steps < kLeastStepsOfGradient)) return;
     const double factor = norm / *usual;
-    culprits_.Offer(sample, {factor, factor, *limits_.growth, "growth"}, [&] {
+    culprits_.Offer(sample, {factor, factor, limit, "growth"}, [&] {
       return StrCat("the norm of '", sample.Tensor(), "' is ", Shortest(norm), ", ",
                     Shortest(factor), " times its usual ", Shortest(*usual));
     });
@@ -204,7 +214,9 @@ constexpr ParameterSpec kParameters[] = {
      "both parameters, checks every tensor"},
     {"only_nan", "False", "False", "true ignores infinite elements"},
     {"max_abs", "", "", "maximum absolute value of an element"},
-    {"growth", "", "100", "maximum ratio of a tensor's norm to its running median"},
+    {"growth", "", "100",
+     "maximum ratio of a tensor's norm to its running median; of squares in an optimizer's state, "
+     "the root of the ratio"},
     {"growth_floor", "1", "1", "tensors may grow while all absolute values are smaller than this"},
     kLossScaling,
     kSample,

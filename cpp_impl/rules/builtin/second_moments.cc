@@ -7,8 +7,8 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
-#include "rules/support/adam_state.h"
 #include "rules/support/culprits.h"
+#include "rules/support/optimizer_state.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"

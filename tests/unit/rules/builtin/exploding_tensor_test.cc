@@ -122,6 +122,20 @@ TEST(ExplodingTensorTest, ASingleLargeGradientIsNoGrowth) {
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Steps(), ElementsAre(35));
 }
 
+// Adagrad sums squares: one gradient that is 30 times as large stays in the sum.
+TEST(ExplodingTensorTest, SquaresOfGradientsGrowByTheSquare) {
+  FakeSource source;
+  const std::string sum = "optimizer_state/w/sum";
+  const std::string mean = "optimizer_state/w/exp_avg";
+  for (int step = 0; step < 10; ++step) source.Step(step).Save(sum, {1, 2}).Save(mean, {-1, 2});
+  source.Step(10).Save(sum, {900, 1800}).Save(mean, {-1, 2});
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  source.Step(11).Save(sum, {900, 1800}).Save(mean, {-101, 202});
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Tensors(), ElementsAre(mean));
+  source.Step(12).Save(sum, {10'001, 20'002}).Save(mean, {-1, 2});
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Tensors(), ElementsAre(mean, sum));
+}
+
 TEST(ExplodingTensorTest, WhatHasConvergedMayMeetAHardBatch) {
   FakeSource source;
   for (int step = 0; step < 5; ++step) source.Step(step).Save("loss", {8}).Save("small", {1e-9});
