@@ -67,7 +67,7 @@ def read(paths: Sequence[Path]) -> List[Row]:
 
 
 def is_healthy(row: Row) -> bool:
-    return row["severity"] is None and (row["learns"] or row["kind"] == "resumed")
+    return row["severity"] is None and row["learns"]
 
 
 class Table:

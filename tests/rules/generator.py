@@ -210,7 +210,7 @@ def share(flags: Sequence[bool]) -> str:
 
 def counted(runs: Sequence[Run]) -> List[Run]:
     """Leaves out healthy runs whose loss did not fall: whether they are healthy is not known."""
-    return [each for each in runs if each.is_fault or each.learns or each.kind == "resumed"]
+    return [each for each in runs if each.is_fault or each.learns]
 
 
 def print_figures(runs: Sequence[Run]) -> None:

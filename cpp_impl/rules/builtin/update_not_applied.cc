@@ -68,14 +68,15 @@ class Batches {
     const std::vector<double> some = sample.SomeNumbers(kKeptElements);
     now_.insert(now_.end(), some.begin(), some.end());
   }
-  // Ends the step.  Returns true if its batch is that of the step before.
-  bool Repeats() {
-    const bool is_same = !now_.empty() && now_ == last_;
+  void EndStep() {
+    repeats_ = !now_.empty() && now_ == last_;
     if (!now_.empty()) last_ = std::exchange(now_, {});
-    return is_same;
   }
+  // Reports whether the batch of the step that ended last is that of the step before.
+  bool Repeats() const { return repeats_; }
 
  private:
+  bool repeats_ = false;
   std::vector<double> last_;
   std::vector<double> now_;
 };
@@ -150,6 +151,7 @@ class UpdateNotApplied final : public Rule {
     if (role == kHeld) {
       Parameter &parameter = ParameterOf(sample, WeightOfGradient(name.substr(name.find('_') + 1)));
       parameter.is_held_now = sample.Reduce({tensor::ReductionKind::kL2, false}).value_or(0) > 0;
+      resets_[std::string(sample.Worker())] = !parameter.is_held_now;
     } else if (role == kGradients) {
       Parameter &parameter = ParameterOf(sample, WeightOfGradient(name));
       parameter.gradient_name = name;
@@ -172,6 +174,7 @@ class UpdateNotApplied final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
+    for (auto &[worker, batches] : batches_) batches.EndStep();
     for (auto &[worker, parameters] : workers_) {
       const bool has_gradients =
           std::any_of(parameters.begin(), parameters.end(),
@@ -179,8 +182,11 @@ class UpdateNotApplied final : public Rule {
       if (has_gradients) {
         EvaluateUpdates(worker, parameters, findings);
         if (limits_.rounded) EvaluateLost(worker, parameters, findings);
-        EvaluateAllSums(worker, parameters, findings);
-        EvaluateGrowth(worker, parameters, findings);
+        // What a hook sees decides; else, gradients tell.
+        if (!EvaluateHeld(worker, parameters, findings) && !resets_[worker]) {
+          EvaluateAllSums(worker, parameters, findings);
+          EvaluateGrowth(worker, parameters, findings);
+        }
         EvaluateMissing(worker, parameters, findings);
       }
       for (auto &[key, parameter] : parameters) {
@@ -381,7 +387,6 @@ class UpdateNotApplied final : public Rule {
     }
     const Sums sums = SumsOfUpdates(parameters);
     const Sums recorded = RecordedSumsOf(worker, parameters);
-    if (EvaluateHeld(worker, parameters, findings)) return;
     if (sums.AreFound()) {
       AddSums(worker, sums,
               StrCat("for ", sums.steps, " steps '", sums.culprit->weight_name,
@@ -529,6 +534,7 @@ class UpdateNotApplied final : public Rule {
   std::map<std::string, int64_t> last_steps_;      // by worker, in the worker's mode
   std::map<std::string, Batches> batches_;         // by worker
   std::map<std::string, SumsOnAverage> averages_;  // by worker
+  std::map<std::string, bool> resets_;             // by worker: it was seen to reset gradients
 };
 
 constexpr ParameterSpec kParameters[] = {

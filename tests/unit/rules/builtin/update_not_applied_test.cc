@@ -355,6 +355,15 @@ TEST(UpdateNotAppliedTest, ClippedSumsDoNotGrow) {
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("not reset"));
 }
 
+TEST(UpdateNotAppliedTest, WhatAHookSawDecidesWhetherGradientsAreSums) {
+  for (const double held : {0.0, 0.5}) {
+    FakeSource source = Clipped(false);
+    source.Step(1, Mode::kTrain, 1).Save("held_gradient/a.weight", {0, held});
+    const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+    EXPECT_EQ(evaluated.findings.empty(), held == 0) << held;
+  }
+}
+
 // A weight that is updated at every `every`-th step, and held a gradient before each step.
 FakeSource Holding(double held, int64_t every = 1) {
   FakeSource source;

@@ -202,10 +202,11 @@ class OnHeldGradient(_Callback):
 
     Tells the hook, which calls it `name`, of gradients that are not reset: the parameter still
     holds what it held at the backward passes since the update before the last one.  So it may keep
-    a gradient for a while, as a discriminator does while the generator learns.
+    a gradient for a while, as a discriminator does while the generator learns.  The first gradient
+    that was reset is told too, as zeros.
     """
 
-    __slots__ = ("_held", "_is_kept", "_name", "_parameter", "_seen", "_version")
+    __slots__ = ("_held", "_is_kept", "_is_told", "_name", "_parameter", "_seen", "_version")
 
     def __init__(self, hook: _Steps, name: str, parameter: Callable[[], Any]) -> None:
         super().__init__(hook)
@@ -215,12 +216,15 @@ class OnHeldGradient(_Callback):
         self._held: Any = None
         self._seen = 0  # the version of what was held
         self._is_kept = False  # since an update
+        self._is_told = False  # that a gradient was reset
 
     def __call__(self, gradient: Any) -> None:
         parameter = self._parameter()
         if parameter is None:
             return
         held, version = parameter.grad, parameter._version
+        if not self._is_told and self._version not in (None, version):
+            self._tell_if_reset(parameter)
         if type(held) is not torch.Tensor:  # parts of several processes, among others
             held = None
         is_kept = held is not None and held is self._held and self._is_as_before(held)
@@ -234,9 +238,24 @@ class OnHeldGradient(_Callback):
                 self._hook._on_held(self._name, held)
             self._is_kept = True
 
+    def _tell_if_reset(self, parameter: Any) -> None:
+        """Tells the hook if the parameter holds no gradient after an update."""
+        if type(parameter) is not torch.nn.Parameter or not self._hook._is_saving:
+            return
+        held = parameter.grad
+        if held is not None and not (self._is_readable(held) and not held.detach().any()):
+            return
+        self._hook._on_held(self._name, torch.zeros_like(parameter))
+        self._is_told = True
+
+    def _is_readable(self, held: Any) -> bool:
+        """Returns True if reading a gradient waits for no device."""
+        is_dense = held.layout == torch.strided
+        return is_dense and held.device.type == "cpu" and not self._hook._late.takes(held)
+
     def _is_as_before(self, held: Any) -> bool:
         """Returns False if a gradient was perhaps set to zero since the last backward pass."""
-        if held.device.type == "cpu" and not self._hook._late.takes(held):
+        if self._is_readable(held):
             return bool(held.detach().any())
         # Reading a device would wait for it.  The last backward pass has changed it once.
         return bool(held._version == self._seen + 1)
