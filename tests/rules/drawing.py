@@ -13,55 +13,15 @@ from typing import Any, Callable, Dict, Iterable, List, Tuple
 import torch
 from architectures import CLASSES, LENGTH, PADDING, TOKENS, Architecture, Clusters, Data, Images
 from architectures import Lines, Patterns, Recurrent, Sentences, Waves
+from optimizers import OPTIMIZERS, STRANGERS
 from torch import Tensor, nn
 from trainer import Training
 
-__all__ = ["Drawn", "Lion", "draw"]
+__all__ = ["Drawn", "draw"]
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh, "silu": nn.SiLU}
 FAMILIES = ("perceptron", "convolution", "transformer", "recurrent", "regression", "autoencoder")
-OPTIMIZERS = ("sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "lion")
 SCHEDULES = ("constant", "constant", "cosine", "warm_up", "warm_up_cosine")
-# The learning rates at which small models learn in a hundred steps, by optimiser.
-RATES = {
-    "sgd": 0.1, "momentum": 0.02, "nesterov": 0.02, "adam": 0.005, "adamw": 0.005, "rmsprop": 0.002,
-    "lion": 0.001,
-}  # fmt: skip
-
-
-class Lion(torch.optim.Optimizer):
-    """Steps of equal size in the direction of a sign."""
-
-    def __init__(self, params: Iterable[Any], lr: float, betas: Tuple[float, float] = (0.9, 0.99)):
-        super().__init__(params, {"lr": lr, "betas": betas})
-
-    @torch.no_grad()
-    def step(self) -> None:  # type: ignore[override]
-        for group in self.param_groups:
-            fast, slow = group["betas"]
-            for parameter in group["params"]:
-                if parameter.grad is None:
-                    continue
-                state = self.state[parameter]
-                mean = state.setdefault("mean", torch.zeros_like(parameter))
-                direction = (fast * mean + (1 - fast) * parameter.grad).sign()
-                parameter.add_(direction, alpha=-group["lr"])
-                mean.mul_(slow).add_(parameter.grad, alpha=1 - slow)
-
-
-def make_optimizer(name: str, decay: float) -> Callable[..., torch.optim.Optimizer]:
-    makers: Dict[str, Callable[..., torch.optim.Optimizer]] = {
-        "sgd": lambda p, lr: torch.optim.SGD(p, lr=lr, weight_decay=decay),
-        "momentum": lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9, weight_decay=decay),
-        "nesterov": lambda p, lr: torch.optim.SGD(
-            p, lr=lr, momentum=0.9, nesterov=True, weight_decay=decay
-        ),
-        "adam": lambda p, lr: torch.optim.Adam(p, lr=lr),
-        "adamw": lambda p, lr: torch.optim.AdamW(p, lr=lr, weight_decay=decay),
-        "rmsprop": lambda p, lr: torch.optim.RMSprop(p, lr=lr),
-        "lion": lambda p, lr: Lion(p, lr=lr),
-    }
-    return makers[name]
 
 
 @dataclass
@@ -188,9 +148,13 @@ def _schedule(name: str, steps: int) -> Callable[[int], float]:
     return factor
 
 
-def draw(seed: int, steps: int = 100) -> Tuple[Drawn, Training]:
-    """Returns a healthy training, and what was drawn for it."""
+def draw(seed: int, steps: int = 100, is_strange: bool = False) -> Tuple[Drawn, Training]:
+    """Returns a healthy training, and what was drawn for it.
+
+    `is_strange`: its optimizer is one that rules were not tuned on.
+    """
     chance = random.Random(seed)
+    optimizers = STRANGERS if is_strange else OPTIMIZERS
     drawn = Drawn(
         seed=seed,
         family=chance.choice(FAMILIES),
@@ -198,7 +162,7 @@ def draw(seed: int, steps: int = 100) -> Tuple[Drawn, Training]:
         width=chance.choice((8, 16, 32, 64)),
         activation=chance.choice(list(ACTIVATIONS)),
         normalisation=chance.choice(("none", "none", "batch", "layer")),
-        optimizer=chance.choice(OPTIMIZERS),
+        optimizer=chance.choice(list(optimizers)),
         schedule=chance.choice(SCHEDULES),
         batch=chance.choice((8, 16, 32, 64)),
         precision=chance.choice(("float32", "float32", "float32", "autocast")),
@@ -207,7 +171,8 @@ def draw(seed: int, steps: int = 100) -> Tuple[Drawn, Training]:
         decay=chance.choice((0.0, 0.0, 1e-4, 1e-2)),
         registers=chance.random() < 0.5,
     )
-    rate = RATES[drawn.optimizer] * math.exp(chance.uniform(-0.7, 0.7))
+    kind = optimizers[drawn.optimizer]
+    rate = kind.rate * math.exp(chance.uniform(-0.7, 0.7))
     if drawn.family == "recurrent" and drawn.optimizer in ("sgd", "momentum", "nesterov"):
         rate *= 3
     if drawn.family == "regression":
@@ -215,7 +180,7 @@ def draw(seed: int, steps: int = 100) -> Tuple[Drawn, Training]:
     architecture = Architecture(
         drawn.family, drawn.model, drawn.data,
         nn.CrossEntropyLoss if "classes" in drawn.parts() else nn.MSELoss,
-        rate, frozenset(drawn.parts()), make_optimizer(drawn.optimizer, drawn.decay),
+        rate, frozenset(drawn.parts()), lambda p, lr: kind.make(p, lr, drawn.decay),
     )  # fmt: skip
     training = Training(architecture, seed)
     training.steps = steps

@@ -123,14 +123,19 @@ def first_step_of(planted: Planted) -> int:
 
 
 def run(
-    seed: int, folder: Path, only: str = "", is_fault: Optional[bool] = None
+    seed: int,
+    folder: Path,
+    only: str = "",
+    is_fault: Optional[bool] = None,
+    is_strange: bool = False,
 ) -> Optional[Run]:
     """Trains and evaluates, or returns None if nothing that `only` matches fits the training.
 
     `is_fault` decides what the seed decides otherwise; faults are then as severe as can be.
+    `is_strange` is that of `draw`.
     """
     began = time.perf_counter()
-    drawn, training = draw(seed)
+    drawn, training = draw(seed, is_strange=is_strange)
     planted = plant(seed, drawn, training, only, is_fault)
     if planted is None:
         return None
@@ -290,7 +295,9 @@ def print_mistakes(runs: Sequence[Run]) -> None:
             print(f"live differs: {what}")
 
 
-def run_all(seeds: Iterable[int], only: str, lines: Optional[Path]) -> List[Run]:
+def run_all(
+    seeds: Iterable[int], only: str, lines: Optional[Path], is_strange: bool
+) -> List[Run]:
     """Returns the runs of the seeds, those that `lines` has and new ones, which it appends."""
     runs = read(lines) if lines and lines.exists() else []
     seeds = sorted(set(seeds) - {each.seed for each in runs})
@@ -298,7 +305,7 @@ def run_all(seeds: Iterable[int], only: str, lines: Optional[Path]) -> List[Run]
     folder = Path(tempfile.mkdtemp(prefix="smdebug-drawn-", dir=memory))
     try:
         for seed in seeds:
-            drawn = run(seed, folder, only)
+            drawn = run(seed, folder, only, is_strange=is_strange)
             if drawn is None:
                 continue
             runs.append(drawn)
@@ -331,7 +338,7 @@ def read(path: Path) -> List[Run]:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--set", choices=("tuning", "claim"), default="tuning")
+    parser.add_argument("--set", choices=("tuning", "claim", "strangers"), default="tuning")
     parser.add_argument("--begin", type=int, default=0, help="the number of the first run")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seeds", type=int, nargs="*", help="these seeds instead")
@@ -346,7 +353,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         runs = [each for path in options.read for each in read(path)]
     else:
         seeds = options.seeds or seeds_of(options.set, options.begin, options.runs)
-        runs = run_all(seeds, options.only, options.lines)
+        runs = run_all(seeds, options.only, options.lines, options.set == "strangers")
     print_figures(runs)
     print_kinds(runs)
     if options.mistakes:

@@ -15,7 +15,7 @@ from torch.utils.checkpoint import checkpoint
 from training import Training
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from drawing import Lion  # noqa: E402
+from optimizers import Lion  # noqa: E402
 
 __all__ = ["HEALTHY"]
 
