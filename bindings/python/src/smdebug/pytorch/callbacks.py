@@ -41,6 +41,9 @@ class _Steps(Protocol):
     # Where the time goes, if the job is profiled.
     _profile: Any
 
+    # Whether rules are attached.
+    _has_rules: bool
+
     def _on_call(self, model: RegisteredModel, module: Any) -> None: ...
 
     def _on_return(self, model: RegisteredModel, outputs: Any) -> None: ...
@@ -202,8 +205,8 @@ class OnHeldGradient(_Callback):
 
     Tells the hook, which calls it `name`, of gradients that are not reset: the parameter still
     holds what it held at the backward passes since the update before the last one.  So it may keep
-    a gradient for a while, as a discriminator does while the generator learns.  The first gradient
-    that was reset is told too, as zeros.
+    a gradient for a while, as a discriminator does while the generator learns.  Rules
+    are told of the first one that was reset to None too, as zeros.
     """
 
     __slots__ = ("_held", "_is_kept", "_is_told", "_name", "_parameter", "_seen", "_version")
@@ -239,23 +242,16 @@ class OnHeldGradient(_Callback):
             self._is_kept = True
 
     def _tell_if_reset(self, parameter: Any) -> None:
-        """Tells the hook if the parameter holds no gradient after an update."""
-        if type(parameter) is not torch.nn.Parameter or not self._hook._is_saving:
-            return
-        held = parameter.grad
-        if held is not None and not (self._is_readable(held) and not held.detach().any()):
-            return
-        self._hook._on_held(self._name, torch.zeros_like(parameter))
-        self._is_told = True
-
-    def _is_readable(self, held: Any) -> bool:
-        """Returns True if reading a gradient waits for no device."""
-        is_dense = held.layout == torch.strided
-        return is_dense and held.device.type == "cpu" and not self._hook._late.takes(held)
+        """Tells rules if the parameter holds no gradient after an update."""
+        is_plain = type(parameter) is torch.nn.Parameter
+        is_heard = self._hook._is_saving and self._hook._has_rules
+        if is_heard and is_plain and parameter.grad is None:
+            self._is_told = True
+            self._hook._on_held(self._name, torch.zeros_like(parameter))
 
     def _is_as_before(self, held: Any) -> bool:
         """Returns False if a gradient was perhaps set to zero since the last backward pass."""
-        if self._is_readable(held):
+        if held.device.type == "cpu" and not self._hook._late.takes(held):
             return bool(held.detach().any())
         # Reading a device would wait for it.  The last backward pass has changed it once.
         return bool(held._version == self._seen + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any, Callable, Container, Dict, List, Optional, Tuple
+from typing import Any, Callable, Container, Dict, Iterable, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
 from smdebug.pytorch.parameters import NamedParameters, path_of
@@ -73,22 +73,31 @@ class RegisteredModel:
         module = self._module()
         return [] if module is None else self._parameters[module].of(module)
 
+    def names(self) -> Dict[int, str]:
+        """Returns the names of its current parameters by their ids."""
+        module = self._module()
+        return {} if module is None else self._parameters[module].names_of(module)
+
     def forget_parameters(self) -> None:
         """Holds only weak references to the parameters."""
         for parameters in self._parameters.values():
             parameters.forget()
 
     def watch_gradients(
-        self, callback: Callable[[str, Any], Any], others: Container[int] = ()
+        self,
+        named: Iterable[Tuple[str, Any]],
+        callback: Callable[[str, Any], Any],
+        others: Container[int] = (),
     ) -> None:
         """Adds callbacks to parameters that need a gradient and have none; removes stale ones.
 
-        `others` are the ids of parameters whose gradients are recorded in another way.
+        `named` are its current parameters.  `others` are the ids of parameters whose gradients
+        are recorded in another way.
         """
         current: Dict[int, Tuple[Any, str, Any]] = {}
-        for name, parameter in self.named():
+        for name, parameter in named:
             known = self._gradients.pop(id(parameter), None)
-            if not parameter.requires_grad or id(parameter) in others:
+            if id(parameter) in others or not parameter.requires_grad:
                 stale = known
             elif known is not None and known[0]() is parameter and known[1] == name:
                 current[id(parameter)] = known

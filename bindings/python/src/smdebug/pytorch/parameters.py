@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from smdebug import _raw
 from smdebug.core.utils import import_framework
@@ -34,7 +34,7 @@ class NamedParameters:
         The prefix of their names.
     """
 
-    __slots__ = ("__weakref__", "_inner", "_members", "_named", "_prefix")
+    __slots__ = ("__weakref__", "_inner", "_members", "_named", "_names", "_prefix")
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -43,6 +43,7 @@ class NamedParameters:
     def forget(self) -> None:
         """Holds only weak references to the parameters."""
         self._named: List[Tuple[str, Any]] = []
+        self._names: Dict[int, str] = {}
         # All modules but the model, which holds this object, and what they all hold.
         self._inner: Tuple[Any, ...] = ()
         self._members: Optional[Tuple[Any, ...]] = None
@@ -54,11 +55,17 @@ class NamedParameters:
             self._named = [
                 (f"{self._prefix}{path_of(path)}", parameter) for path, parameter in named
             ]
+            self._names = {id(parameter): name for name, parameter in self._named}
             # A model that overrides the method may return parameters that no module contains.
             method = getattr(module.named_parameters, "__func__", None)
             if method is torch.nn.Module.named_parameters:
                 self._remember(module)
         return self._named
+
+    def names_of(self, module: Any) -> Dict[int, str]:
+        """Returns the current names by the ids of the parameters."""
+        self.of(module)
+        return self._names
 
     def _remember(self, module: Any) -> None:
         _, *inner = module.modules()

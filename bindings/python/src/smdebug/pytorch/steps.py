@@ -325,13 +325,12 @@ class StepHook(FrameworkHook):
             model.forget_parameters()
             return
         applied = self._updated_parameters()
-        self._tell_parts(model.named())
-        shown = [
-            each for each in model.named() if not self._is_training or id(each[1]) not in applied
-        ]
+        named = model.named()
+        self._tell_parts(named)
+        shown = [each for each in named if not self._is_training or id(each[1]) not in applied]
         with self._late.batch():
             self._save_each([name for name, _ in shown], [parameter for _, parameter in shown])
-        model.watch_gradients(self._on_gradient_of, applied)
+        model.watch_gradients(named, self._on_gradient_of, applied)
         model.watch_held(partial(OnHeldGradient, self))
 
     def _tell_parts(self, named: List[Tuple[str, Any]]) -> None:
@@ -440,7 +439,6 @@ class StepHook(FrameworkHook):
         self._saw_gradient = True
         self._save_settings(watched, optimizer)
         watched.named = self._named_of(optimizer)
-        self._look_at_collections()
         with self._late.batch():
             self._save_parameters(watched, inverse_scale(optimizer))
 
@@ -495,7 +493,7 @@ class StepHook(FrameworkHook):
 
     def _named_of(self, optimizer: Any) -> List[Tuple[str, Any]]:
         """Returns the parameters of an optimizer with the names that the models give them."""
-        names = {id(each): name for model in self._models for name, each in model.named()}
+        names = {key: name for model in self._models for key, name in model.names().items()}
         parameters = [each for group in optimizer.param_groups for each in group["params"]]
         known = [(names[id(each)], each) for each in parameters if id(each) in names]
         if len(known) < len(parameters):
@@ -517,11 +515,12 @@ class StepHook(FrameworkHook):
     def _save_settings(self, watched: WatchedOptimizer, optimizer: Any) -> None:
         for number, group in enumerate(optimizer.param_groups):
             for key, collection in (("lr", "learning_rate"), ("weight_decay", "weight_decay")):
+                name = f"{collection}/{watched.name}_{number}"
                 value = group.get(key)
-                if value is not None:
+                if value is not None and self.wants(name):
                     if not self._is_tensor(value):
                         value = torch.tensor(float(value), device="cpu")
-                    self._save(f"{collection}/{watched.name}_{number}", value)
+                    self._save(name, value)
 
     @guarded
     def _after_update(self, watched: WatchedOptimizer, optimizer: Any) -> None:
