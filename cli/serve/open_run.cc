@@ -53,15 +53,9 @@ std::shared_ptr<const StepTable> ReadSteps(const Trial &trial, const StepTable &
   const bool extends =
       same <= count && std::equal(known.steps.begin(), known.steps.end(), table->steps.begin());
   table->modes.reserve(count);
-  table->mode_steps.reserve(count);
-  if (extends) {
-    table->modes = known.modes;
-    table->mode_steps = known.mode_steps;
-  }
+  if (extends) table->modes = known.modes;
   for (size_t i = table->modes.size(); i < count; ++i) {
-    const auto [mode_step, mode] = trial.ModeStep(table->steps[i]);
-    table->modes.push_back(mode);
-    table->mode_steps.push_back(mode_step);
+    table->modes.push_back(trial.ModeStep(table->steps[i]).second);
   }
   return table;
 }

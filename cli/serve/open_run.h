@@ -31,7 +31,6 @@ using Inventory = std::vector<NamedTensor>;
 struct StepTable {
   std::vector<int64_t> steps;  // global
   std::vector<Mode> modes;
-  std::vector<int64_t> mode_steps;
   bool has_ended = false;
 
   int64_t Last() const { return steps.empty() ? -1 : steps.back(); }

@@ -127,7 +127,7 @@ TEST(RuleSetTest, ReportsWhyNothingWasFound) {
   const Folder folder;
   RecordSteps(folder / "run", 2);
   RuleSet set(Profile::kCalibrated);
-  set.Add("VanishingGradient");
+  set.Add("DeadRelu");
   EXPECT_THAT(set.Follow(Trial(folder / "run")), IsEmpty());
   const RuleResult result = set.Results().at(0);
   EXPECT_EQ(result.status, RuleStatus::kNoTensors);
