@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Tuple
+from typing import Callable, Dict, List, Tuple
 
 import torch
 from architectures import CLASSES, LENGTH, PADDING, TOKENS, Architecture, Clusters, Data, Images

@@ -127,7 +127,8 @@ OPTIMIZERS = {
     "lion": OptimizerKind(0.001, lambda p, lr, decay: Lion(p, lr=lr)),
 }
 
-# No default of a rule was chosen on these.
+# No limit of a rule was chosen on these, but that of squares in ExplodingTensor: on two trainings
+# with Adagrad, of other seeds.
 STRANGERS = {
     "muon": OptimizerKind(0.005, lambda p, lr, decay: Muon(p, lr)),
     "lamb": OptimizerKind(0.02, lambda p, lr, decay: Lamb(p, lr)),

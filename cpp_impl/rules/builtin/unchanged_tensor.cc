@@ -1,6 +1,7 @@
 // Finds tensors that do not change.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"

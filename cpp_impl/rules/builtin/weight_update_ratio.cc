@@ -1,6 +1,7 @@
 // Finds weights whose updates are too large or too small relative to the weights.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"

@@ -27,7 +27,7 @@ constexpr double kMostOfDrift = 0.3;  // of 3 c2 - 2 c1
 constexpr double kMostFall = 0.12;    // from c1 to c2; of oscillations c2 is lower
 // Averages change slowly, and those of a healthy training may look like sums for a few steps.
 constexpr int64_t kLeastSteps = 20;
-constexpr int64_t kLeastStepsIfAlike = 20;
+constexpr int64_t kLeastStepsIfAlike = 12;
 constexpr double kAlike = 0.8;
 
 double MedianOf(const std::vector<RecordedSums::Averages> &of_step,

@@ -205,8 +205,9 @@ class OnHeldGradient(_Callback):
 
     Tells the hook, which calls it `name`, of gradients that are not reset: the parameter still
     holds what it held at the backward passes since the update before the last one.  So it may keep
-    a gradient for a while, as a discriminator does while the generator learns.  Rules
-    are told of the first one that was reset to None too, as zeros.
+    a gradient for a while, as a discriminator does while the generator learns.
+
+    Once, when the parameter holds None after an update, it tells rules so by a gradient of zeros.
     """
 
     __slots__ = ("_held", "_is_kept", "_is_told", "_name", "_parameter", "_seen", "_version")
@@ -219,7 +220,7 @@ class OnHeldGradient(_Callback):
         self._held: Any = None
         self._seen = 0  # the version of what was held
         self._is_kept = False  # since an update
-        self._is_told = False  # that a gradient was reset
+        self._is_told = False  # rules know that gradients are reset
 
     def __call__(self, gradient: Any) -> None:
         parameter = self._parameter()
