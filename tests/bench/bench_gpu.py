@@ -8,6 +8,7 @@ a GPU, a tiny model is recorded on the CPU by the same path, and nothing is meas
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import statistics
@@ -15,10 +16,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, List, NamedTuple, Tuple
+from typing import Any, Callable, List, NamedTuple, Tuple
 
 import smdebug.pytorch as smd
 import torch
+from smdebug.pytorch.device_statistics import HAS_MEAN, reduce_tensors
 from torch import nn
 from torch.nn import functional
 
@@ -135,8 +137,10 @@ def measure(folder: Path) -> Tuple[List[float], List[float], float]:
         hook.register_module(recorded.model)
         hook.register_optimizer(recorded.optimizer)
         peaks = []
+        # Both have their gradients and states before the peak of one is measured.
         for training in (alone, recorded):
             seconds(training, WARM_UP)
+        for training in (alone, recorded):
             torch.cuda.reset_peak_memory_stats()
             seconds(training, WARM_UP)
             peaks.append(torch.cuda.max_memory_allocated())
@@ -149,8 +153,39 @@ def measure(folder: Path) -> Tuple[List[float], List[float], float]:
     return without, with_hook, peaks[1] / peaks[0] - 1
 
 
+def bandwidths() -> Tuple[float, float]:
+    """Returns bytes a second that the kernel reads, and that a copy in memory reads and writes."""
+    given = [torch.randn(1 << 24, device="cuda", dtype=torch.bfloat16) for _ in range(64)]
+    size = sum(each.nbytes for each in given)
+    target = torch.empty_like(given[0])
+    kernel = importlib.import_module("smdebug.pytorch.device_kernel")
+
+    def reduce() -> None:
+        reduce_tensors(given, [HAS_MEAN] * len(given), False, kernel)
+
+    def copy() -> None:
+        for each in given:
+            target.copy_(each)
+
+    return size / median_seconds(reduce), 2 * size / median_seconds(copy)
+
+
+def median_seconds(operation: Callable[[], None]) -> float:
+    times = []
+    for number in range(23):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        operation()
+        end.record()
+        torch.cuda.synchronize()
+        if number >= 3:
+            times.append(begin.elapsed_time(end) / 1e3)
+    return statistics.median(times)
+
+
 def report(folder: Path) -> bool:
     """Prints the figures.  Returns True if the goal is reached."""
+    read, copied = bandwidths()
     without, with_hook, memory = measure(folder)
     share = statistics.median(b / a - 1 for a, b in zip(without, with_hook))
     name, alone = torch.cuda.get_device_name(), statistics.median(without) * 1e3
@@ -158,6 +193,7 @@ def report(folder: Path) -> bool:
     print(f"{name}, PyTorch {torch.__version__}, {count:.0f} M parameters in bfloat16")
     print("statistics of all weights and gradients, each step; nothing waited for the GPU")
     print(f"a step without the hook: {alone:.2f} ms; the hook's share: {share:.2%}")
+    print(f"the kernel reads {read / 1e9:.0f} GB/s, {read / copied:.0%} of what a copy moves")
     print(f"memory at the peak: {memory:+.2%}; to reach: <= {GOAL:.0%} of a step")
     return share <= GOAL
 

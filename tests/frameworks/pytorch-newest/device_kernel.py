@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from typing import List
 
@@ -25,6 +26,16 @@ def tensors(dtype: torch.dtype) -> List[torch.Tensor]:
     some = [torch.randn(n) for n in (1, 63, 1024, 4096, 4097, 20_001)]
     some += [torch.randn(30, 70).t(), torch.zeros(10), torch.full((3000,), -0.1), *broken]
     some += [torch.randn(3000) * 1e-39, 1000 + 1e-3 * torch.randn(5000)]
+    # What is far from the rest at the beginning, at the end, and everywhere.
+    for place in (0, 8191, 8192, -1):
+        outlier = torch.randn(20_000)
+        outlier[place] = 3e4
+        some.append(outlier)
+    some += [torch.zeros(20_000), torch.full((20_000,), 3.0)]
+    for value in (math.nan, math.inf, -math.inf):
+        beginning = torch.randn(9000)
+        beginning[0] = value
+        some.append(beginning)
     found = [each.to(dtype) for each in some]
     return [*found, torch.randn(99, dtype=dtype) * 1e200] if dtype is torch.float64 else found
 
@@ -62,27 +73,35 @@ KINDS = {"fp16": tl.float16, "i16": tl.int16, "fp32": tl.float32, "fp64": tl.flo
 
 def compile_for(capability: int, kind: str) -> None:
     target = triton.backends.compiler.GPUTarget("cuda", capability, 32)
-    shared = {"addresses": "*i64", "sizes": "*i64", "owners": "*i64", "begins": "*i64"}
+    shared = {"addresses": "*i64", "sizes": "*i64", "owners": "*i64"}
+    table = {"table": "*fp64", "stride": "i32"}
     reducing = {
         "kind": KINDS[kind],
         "is_half_of_float32": kind == "i16",
         "has_scale": kind == "fp64",
         "is_absolute": True,
-        "width": 4096,
+        "is_aligned": True,
+        "width": device_kernel._CHUNK,
     }
     copying = {"kind": KINDS[kind], "runs": 64, "length": 16}
-    for kernel, more, constants in (
-        (device_kernel._reduce_chunks, {"table": "*fp64", "stride": "i32"}, reducing),
+    runs = {"begins": "*i64", "targets": "*i64", "samples": f"*{kind}", "count": "i32"}
+    for kernel, given, constants in (
+        (device_kernel._reduce_chunks, {**shared, "places": "*i64", **table}, reducing),
         (
-            device_kernel._copy_runs,
-            {"targets": "*i64", "samples": f"*{kind}", "count": "i32"},
-            copying,
+            device_kernel._merge_chunks,
+            {**table, "firsts": "*i64", "merged": "*fp64"},
+            {"rows": 13, "width": device_kernel._COLUMNS},
         ),
+        (device_kernel._copy_runs, {**shared, **runs}, copying),
     ):
-        signature = {**shared, **more, **dict.fromkeys(constants, "constexpr")}
+        signature = {**given, **dict.fromkeys(constants, "constexpr")}
         source = triton.compiler.ASTSource(kernel, signature, constexprs=constants)
-        compiled = triton.compile(source, target=target, options={"num_warps": 8})
+        options = {"num_warps": device_kernel._WARPS}
+        compiled = triton.compile(source, target=target, options=options)
         assert compiled.asm["cubin"]
+        # Elements are loaded 16 bytes at a time.
+        if kernel is device_kernel._reduce_chunks:
+            assert re.search(r"ld\.global\.(v4\.b32|v2\.b64)", compiled.asm["ptx"])
 
 
 if __name__ == "__main__":

@@ -183,11 +183,14 @@ def _nothing(device: Any) -> Any:
 
 def _groups_of(wanted: Sequence[Wanted]) -> List[Tuple[bool, List[int]]]:
     """Returns the numbers of the tensors that are reduced together."""
-    groups: Dict[Tuple[Any, bool], List[int]] = {}
+    groups: Dict[Tuple[Any, bool, bool], List[int]] = {}
     for number, each in enumerate(wanted):
         if not each.is_raw:
-            groups.setdefault((each.tensor.dtype, each.has_sample), []).append(number)
-    return [(has_sample, members) for (_, has_sample), members in groups.items()]
+            # A kernel reads memory at full speed only if it begins at such an address.
+            is_aligned = each.tensor.data_ptr() % _ALIGNMENT == 0
+            key = (each.tensor.dtype, each.has_sample, is_aligned)
+            groups.setdefault(key, []).append(number)
+    return [(key[1], members) for key, members in groups.items()]
 
 
 @functools.lru_cache(maxsize=None)

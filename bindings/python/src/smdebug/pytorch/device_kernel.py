@@ -11,8 +11,6 @@ import triton.language as tl  # type: ignore[import-not-found]
 
 from smdebug.pytorch.device_statistics import (
     TABLE,
-    levels_of,
-    merge_levels,
     sample_count,
     stream_of,
     upload,
@@ -21,8 +19,11 @@ from smdebug.pytorch.spread import RUN, sampled_runs
 
 __all__ = ["reduce", "takes"]
 
-_CHUNK = 4096
+_CHUNK = 8192  # elements that a program reduces
+_WARPS = 8
+_COLUMNS = 1024  # columns that are merged at once
 _RUNS = 64  # runs of a sample that a program copies
+_ALIGNMENT = 16  # bytes that a thread loads at once
 
 _TYPES: Dict[Any, Any] = {
     torch.float16: tl.float16,
@@ -37,64 +38,168 @@ def _reduce_chunks(  # type: ignore[no-untyped-def]
     addresses,
     sizes,
     owners,
-    begins,
+    places,
     table,
     stride,
     kind: tl.constexpr,
     is_half_of_float32: tl.constexpr,
     has_scale: tl.constexpr,
     is_absolute: tl.constexpr,
+    is_aligned: tl.constexpr,
     width: tl.constexpr,
 ):
-    """Computes the column of one chunk in a table of device_statistics."""
+    """Computes the column of one chunk in a table of device_statistics.
+
+    Sums are those of distances from the chunk's first element, the pivot.  As the pivot is an
+    element, what the shift adds is at most `width` roundings of a float64.
+    """
     chunk = tl.program_id(0)
     owner = tl.load(owners + chunk)
-    begin = tl.load(begins + chunk)
-    size = tl.load(sizes + owner)
+    begin = tl.load(places + chunk) * width
+    count = tl.minimum(tl.load(sizes + owner) - begin, width).to(tl.int32)
     elements = tl.load(addresses + owner).to(tl.pointer_type(kind))
-    places = begin + tl.arange(0, width)
-    inside = places < size
-    x = tl.load(elements + places, mask=inside, other=0)
+    if is_aligned:
+        elements = tl.multiple_of(elements, 16)
+    elements += begin
+    offsets = tl.arange(0, width)
+    inside = offsets < count
+    # Elements outside repeat the pivot, which changes no extreme.
+    if count == width:
+        x = tl.load(elements + offsets)
+    else:
+        x = tl.load(elements + offsets, mask=inside, other=tl.load(elements))
+    pivot = tl.load(elements)
     if is_half_of_float32:
         x = (x.to(tl.int32) << 16).to(tl.float32, bitcast=True)
-    x = x.to(tl.float64)
-    count = tl.minimum(size - begin, width).to(tl.float64)
-    infinity = float("inf")
-    a = tl.abs(x)
-    total = tl.sum(x, 0)
-    l1 = tl.sum(a, 0)
-    # Comparisons with NaN are false, so extremes ignore it: the count of NaN tells of it.
-    is_number = (x == x) & inside
-    least = tl.min(tl.where(is_number, x, infinity), 0)
-    greatest = tl.max(tl.where(is_number, x, -infinity), 0)
-    abs_min = tl.min(tl.where(is_number, a, infinity), 0)
-    distances = tl.where(inside, x - total / count, 0.0)
-    rounding = tl.sum(distances, 0)
-    m2 = tl.sum(distances * distances, 0) - rounding * rounding / count
-    abs_m2 = m2
+        pivot = (pivot.to(tl.int32) << 16).to(tl.float32, bitcast=True)
+    elif not has_scale:
+        x = x.to(tl.float32)
+    n = count.to(tl.float64)
+    p = pivot.to(tl.float64)
+    p = tl.where(p - p == 0, p, 0.0)
+    wide = x.to(tl.float64)
+    distances = wide - p
+    shifted = tl.sum(distances, 0)
+    squares = tl.sum(distances * distances, 0)
+    least = tl.min(x, 0)
+    greatest = tl.max(x, 0)
+    abs_min = tl.min(tl.abs(x), 0)
     if is_absolute:
-        abs_distances = tl.where(inside, a - l1 / count, 0.0)
-        abs_rounding = tl.sum(abs_distances, 0)
-        abs_m2 = tl.sum(abs_distances * abs_distances, 0) - abs_rounding * abs_rounding / count
-    scale = count * 0 + 1
+        abs_distances = tl.abs(wide) - tl.abs(p)
+        abs_shifted = tl.sum(abs_distances, 0)
+        l1 = abs_shifted + n * tl.abs(p)
+        abs_m2 = tl.sum(abs_distances * abs_distances, 0) - abs_shifted * abs_shifted / n
+    else:
+        l1 = tl.sum(tl.abs(wide), 0) - (width - n) * tl.abs(p)
+        abs_m2 = n * 0
+    m2 = squares - shifted * shifted / n
+    squares = squares + p * (2 * shifted + n * p)
+    nans = count * 0
+    infs = count * 0
+    zeros = count * 0
+    if not (shifted - shifted == 0):
+        nans = tl.sum((inside & (x != x)).to(tl.int32), 0)
+        infs = tl.sum((inside & (tl.abs(x) == float("inf"))).to(tl.int32), 0)
+        squares = tl.where(infs > 0, float("inf"), squares)
+    if not (abs_min > 0):
+        zeros = tl.sum((inside & (x == 0)).to(tl.int32), 0)
+    scale = n * 0 + 1
     if has_scale:
         abs_max = tl.maximum(tl.abs(least), tl.abs(greatest))
-        scale = tl.where((abs_max > 0) & (abs_max < infinity), abs_max, scale)
-        a = a / scale
+        scale = tl.where((abs_max > 0) & (abs_max < float("inf")), abs_max, scale)
+        parts = tl.where(inside, x / scale, 0.0)
+        squares = tl.sum(parts * parts, 0)
     out = table + chunk
-    tl.store(out, count)
-    tl.store(out + stride, tl.sum((inside & (x != x)).to(tl.float64), 0))
-    tl.store(out + 2 * stride, tl.sum((inside & (tl.abs(x) == infinity)).to(tl.float64), 0))
-    tl.store(out + 3 * stride, tl.sum((inside & (x == 0)).to(tl.float64), 0))
-    tl.store(out + 4 * stride, tl.sum(a * a, 0))
-    tl.store(out + 5 * stride, total)
+    tl.store(out, n)
+    tl.store(out + stride, nans.to(tl.float64))
+    tl.store(out + 2 * stride, infs.to(tl.float64))
+    tl.store(out + 3 * stride, zeros.to(tl.float64))
+    tl.store(out + 4 * stride, squares)
+    tl.store(out + 5 * stride, shifted + n * p)
     tl.store(out + 6 * stride, l1)
     tl.store(out + 7 * stride, m2)
     tl.store(out + 8 * stride, abs_m2)
-    tl.store(out + 9 * stride, least)
-    tl.store(out + 10 * stride, abs_min)
-    tl.store(out + 11 * stride, greatest)
+    tl.store(out + 9 * stride, least.to(tl.float64))
+    tl.store(out + 10 * stride, abs_min.to(tl.float64))
+    tl.store(out + 11 * stride, greatest.to(tl.float64))
     tl.store(out + 12 * stride, scale)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _merge_chunks(  # type: ignore[no-untyped-def]
+    table,
+    stride,
+    firsts,
+    merged,
+    rows: tl.constexpr,
+    width: tl.constexpr,
+):
+    """Merges the columns of one tensor into its row of `merged` (Chan, Golub, LeVeque)."""
+    tensor = tl.program_id(0)
+    first = tl.load(firsts + tensor)
+    last = tl.load(firsts + tensor + 1)
+    nothing = tl.zeros((width,), tl.float64)
+    n = nothing
+    nans = nothing
+    infs = nothing
+    zeros = nothing
+    sums = nothing
+    l1 = nothing
+    least = nothing + float("inf")
+    abs_min = nothing + float("inf")
+    greatest = nothing - float("inf")
+    scale = nothing
+    for begin in range(first, last, width):
+        column = begin + tl.arange(0, width)
+        inside = column < last
+        at = table + column
+        n += tl.load(at, mask=inside, other=0.0)
+        nans += tl.load(at + stride, mask=inside, other=0.0)
+        infs += tl.load(at + 2 * stride, mask=inside, other=0.0)
+        zeros += tl.load(at + 3 * stride, mask=inside, other=0.0)
+        sums += tl.load(at + 5 * stride, mask=inside, other=0.0)
+        l1 += tl.load(at + 6 * stride, mask=inside, other=0.0)
+        least = tl.minimum(least, tl.load(at + 9 * stride, mask=inside, other=float("inf")))
+        abs_min = tl.minimum(abs_min, tl.load(at + 10 * stride, mask=inside, other=float("inf")))
+        greatest = tl.maximum(
+            greatest, tl.load(at + 11 * stride, mask=inside, other=-float("inf"))
+        )
+        scale = tl.maximum(scale, tl.load(at + 12 * stride, mask=inside, other=0.0))
+    count = tl.sum(n, 0)
+    total = tl.sum(sums, 0)
+    abs_total = tl.sum(l1, 0)
+    mean = total / count
+    abs_mean = abs_total / count
+    most = tl.max(scale, 0)
+    squares = nothing
+    m2 = nothing
+    abs_m2 = nothing
+    for begin in range(first, last, width):
+        column = begin + tl.arange(0, width)
+        inside = column < last
+        at = table + column
+        some = tl.load(at, mask=inside, other=0.0)
+        each = tl.where(inside, some, 1.0)
+        factor = tl.load(at + 12 * stride, mask=inside, other=0.0) / most
+        squares += factor * factor * tl.load(at + 4 * stride, mask=inside, other=0.0)
+        distance = tl.load(at + 5 * stride, mask=inside, other=0.0) / each - mean
+        m2 += tl.load(at + 7 * stride, mask=inside, other=0.0) + some * distance * distance
+        distance = tl.load(at + 6 * stride, mask=inside, other=0.0) / each - abs_mean
+        abs_m2 += tl.load(at + 8 * stride, mask=inside, other=0.0) + some * distance * distance
+    out = merged + tensor * rows
+    tl.store(out, count)
+    tl.store(out + 1, tl.sum(nans, 0))
+    tl.store(out + 2, tl.sum(infs, 0))
+    tl.store(out + 3, tl.sum(zeros, 0))
+    tl.store(out + 4, tl.sum(squares, 0))
+    tl.store(out + 5, total)
+    tl.store(out + 6, abs_total)
+    tl.store(out + 7, tl.sum(m2, 0))
+    tl.store(out + 8, tl.sum(abs_m2, 0))
+    tl.store(out + 9, tl.min(least, 0))
+    tl.store(out + 10, tl.min(abs_min, 0))
+    tl.store(out + 11, tl.max(greatest, 0))
+    tl.store(out + 12, most)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -127,10 +232,12 @@ def _copy_runs(  # type: ignore[no-untyped-def]
 class _Plan(NamedTuple):
     """The tables that the kernels read, on the device."""
 
+    chunks: int
     sizes: Any
     owners: Any
-    begins: Any
-    levels: List[Any]
+    places: Any
+    firsts: Any
+    runs: int
     run_owners: Any
     run_begins: Any
     run_targets: Any
@@ -140,32 +247,27 @@ class _Plan(NamedTuple):
 @functools.lru_cache(maxsize=16)
 def _plan(sizes: Tuple[int, ...], samples: bool, device: Any, stream: int) -> _Plan:
     owners: List[int] = []
-    begins: List[int] = []
+    places: List[int] = []
+    firsts = [0]
     run_owners: List[int] = []
     run_begins: List[int] = []
     run_targets: List[int] = []
     counts = [sample_count(size) for size in sizes] if samples else []
-    place = 0
+    target = 0
     for owner, size in enumerate(sizes):
-        owners += [owner] * -(-size // _CHUNK)
-        begins += range(0, size, _CHUNK)
+        chunks = -(-size // _CHUNK)
+        owners += [owner] * chunks
+        places += range(chunks)
+        firsts.append(len(places))
         if samples:
             runs = sampled_runs(size)
             run_owners += [owner] * len(runs)
             run_begins += runs
-            run_targets += range(place, place + len(runs) * RUN, RUN)
-            place += counts[owner]
-    chunks = [-(-size // _CHUNK) for size in sizes]
-    return _Plan(
-        upload(sizes, torch.int64, device),
-        upload(owners, torch.int64, device),
-        upload(begins, torch.int64, device),
-        levels_of(chunks, device),
-        upload(run_owners, torch.int64, device),
-        upload(run_begins, torch.int64, device),
-        upload(run_targets, torch.int64, device),
-        counts,
-    )
+            run_targets += range(target, target + len(runs) * RUN, RUN)
+            target += counts[owner]
+    lists = (sizes, owners, places, firsts, run_owners, run_begins, run_targets)
+    tables = [upload(each, torch.int64, device) for each in lists]
+    return _Plan(len(places), *tables[:4], len(run_owners), *tables[4:], counts)
 
 
 @functools.lru_cache(maxsize=16)
@@ -180,43 +282,58 @@ def takes(dtype: Any) -> bool:
 
 
 def reduce(
-    flat: Sequence[Any], sizes: Tuple[int, ...], samples: bool, is_absolute: bool
+    dense: Sequence[Any], samples: bool, is_absolute: bool
 ) -> Tuple[Any, Any, List[int]]:
-    """Returns what `device_statistics._reduce` returns."""
-    device, dtype = flat[0].device, flat[0].dtype
+    """Returns what `device_statistics._reduce` returns.
+
+    Parameters
+    ----------
+    dense : sequence of torch.Tensor
+        Contiguous tensors of one type.
+    samples, is_absolute : bool
+        Whether samples are wanted, and absolute variances.
+    """
+    device, dtype = dense[0].device, dense[0].dtype
     stream = stream_of(device)
-    plan = _plan(sizes, samples, device, stream)
-    addresses = _uploaded(tuple(each.data_ptr() for each in flat), device, stream)
-    chunks = len(plan.owners)
-    table = torch.empty((TABLE, chunks), dtype=torch.float64, device=device)
-    _reduce_chunks[(chunks,)](
+    plan = _plan(tuple(each.numel() for each in dense), samples, device, stream)
+    places = tuple(each.data_ptr() for each in dense)
+    addresses = _uploaded(places, device, stream)
+    table = torch.empty((TABLE, plan.chunks), dtype=torch.float64, device=device)
+    _reduce_chunks[(plan.chunks,)](
         addresses,
         plan.sizes,
         plan.owners,
-        plan.begins,
+        plan.places,
         table,
-        chunks,
+        plan.chunks,
         kind=_TYPES[dtype],
         is_half_of_float32=dtype is torch.bfloat16,
         has_scale=dtype is torch.float64,
         is_absolute=is_absolute,
+        is_aligned=all(place % _ALIGNMENT == 0 for place in places),
         width=_CHUNK,
-        num_warps=8,
+        num_warps=_WARPS,
     )
-    found = None
-    if samples:
-        found = torch.empty(sum(plan.sample_counts), dtype=dtype, device=device)
-        runs = len(plan.run_owners)
-        _copy_runs[(-(-runs // _RUNS),)](
-            addresses,
-            plan.sizes,
-            plan.run_owners,
-            plan.run_begins,
-            plan.run_targets,
-            found if dtype is not torch.bfloat16 else found.view(torch.int16),
-            runs,
-            kind=_TYPES[dtype],
-            runs=_RUNS,
-            length=RUN,
-        )
-    return merge_levels(table, plan.levels), found, plan.sample_counts
+    merged = torch.empty((len(dense), TABLE), dtype=torch.float64, device=device)
+    _merge_chunks[(len(dense),)](
+        table, plan.chunks, plan.firsts, merged, rows=TABLE, width=_COLUMNS, num_warps=_WARPS
+    )
+    found = _samples(addresses, plan, dtype) if samples else None
+    return merged.t(), found, plan.sample_counts
+
+
+def _samples(addresses: Any, plan: _Plan, dtype: Any) -> Any:
+    found = torch.empty(sum(plan.sample_counts), dtype=dtype, device=addresses.device)
+    _copy_runs[(-(-plan.runs // _RUNS),)](
+        addresses,
+        plan.sizes,
+        plan.run_owners,
+        plan.run_begins,
+        plan.run_targets,
+        found if dtype is not torch.bfloat16 else found.view(torch.int16),
+        plan.runs,
+        kind=_TYPES[dtype],
+        runs=_RUNS,
+        length=RUN,
+    )
+    return found

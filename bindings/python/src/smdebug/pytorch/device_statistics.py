@@ -99,12 +99,13 @@ def reduce_tensors(
         Computes the figures in one pass, if it takes the element type.
     """
     with torch.no_grad():
-        flat = [_flat(tensor, samples) for tensor in tensors]
-        sizes = tuple(each.numel() for each in flat)
         is_absolute = any(bits & HAS_ABS_VARIANCE for bits in wanted)
-        if kernel is not None and kernel.takes(flat[0].dtype):
-            table, found, counts = kernel.reduce(flat, sizes, samples, is_absolute)
+        if kernel is not None and kernel.takes(tensors[0].dtype):
+            flat: Sequence[Any] = [_dense(tensor, samples) for tensor in tensors]
+            table, found, counts = kernel.reduce(flat, samples, is_absolute)
         else:
+            flat = [_flat(tensor, samples) for tensor in tensors]
+            sizes = tuple(each.numel() for each in flat)
             table, found, counts = _reduce(flat, sizes, samples, is_absolute)
         extras = [_extras_of(each, bits) for each, bits in zip(flat, wanted)]
         if any(each is not None for each in extras):
@@ -114,8 +115,10 @@ def reduce_tensors(
         return Reduced(table.t().contiguous(), found, counts)
 
 
-def _flat(tensor: Any, in_order: bool) -> Any:
-    """Returns the elements in one dimension; of a transposed tensor in memory order, if it may."""
+def _dense(tensor: Any, in_order: bool) -> Any:
+    """Returns the elements one after the other; of a transposed tensor in memory order, if it may."""
+    if tensor.is_contiguous() and not tensor.is_neg():
+        return tensor
     tensor = tensor.detach()
     if tensor.is_complex() or tensor.is_conj() or tensor.is_neg():
         tensor = tensor.resolve_conj().resolve_neg()
@@ -123,7 +126,12 @@ def _flat(tensor: Any, in_order: bool) -> Any:
         axes = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride(axis))
         permuted = tensor.permute(axes)
         tensor = permuted if not in_order and permuted.is_contiguous() else tensor.contiguous()
-    return tensor.reshape(-1)
+    return tensor
+
+
+def _flat(tensor: Any, in_order: bool) -> Any:
+    """Returns the elements in one dimension."""
+    return _dense(tensor, in_order).detach().reshape(-1)
 
 
 def _reduce(
@@ -365,6 +373,7 @@ def _extras_of(flat: Any, bits: int) -> Any:
     wanted = HAS_MEDIAN | HAS_ABS_MEDIAN | HAS_PROD
     if not bits & wanted:
         return None
+    flat = flat.detach().reshape(-1)
     kind = compute_dtype(flat.device)
     # PyTorch sorts no small floats everywhere, and no bool.
     elements = flat if flat.element_size() > 2 else flat.float()

@@ -1,0 +1,58 @@
+"""What the profiler samples of a real GPU, and how tensors of a device are refused."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Dict, List
+
+import cupy
+import pytest
+import smdebug
+import torch
+from smdebug.exceptions import SMDebugTypeError
+from smdebug.profiler import Profiler
+
+
+def keep_busy(seconds: float) -> None:
+    torch.manual_seed(1)
+    a = torch.randn(8192, 8192, dtype=torch.bfloat16, device="cuda")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for _ in range(10):
+            a @ a
+        torch.cuda.synchronize()
+
+
+def samples_of(folder: Path) -> Dict[str, List[float]]:
+    found: Dict[str, List[float]] = defaultdict(list)
+    for path in sorted(folder.rglob("*.json")):
+        for line in path.read_text().splitlines():
+            sample = json.loads(line)
+            if str(sample.get("Dimension", "")).startswith("GPU"):
+                found[sample["Dimension"]].append(float(sample["Value"]))
+    return found
+
+
+def test_a_busy_gpu_is_sampled(tmp_path):
+    with Profiler(str(tmp_path), sample_milliseconds=100):
+        keep_busy(5)
+    found = samples_of(tmp_path)
+    print({name: (len(values), min(values), max(values)) for name, values in found.items()})
+    assert max(found["GPUUtilization"]) > 80
+    assert max(found["GPUMemoryUtilization"]) > 0
+    assert max(found["GPUPowerInWatts"]) > 100
+    assert max(found["GPUMultiprocessorActivity"]) > 50
+    assert max(found["GPUTensorActivity"]) > 20
+
+
+def test_a_tensor_of_a_device_is_copied_or_refused_by_name(tmp_path):
+    with smdebug.Hook(str(tmp_path / "run"), save_all=True) as hook:
+        hook.begin_step()
+        hook.save("of_torch", torch.full((3,), 2.0, device="cuda"))
+        with pytest.raises(SMDebugTypeError, match="cuda:0"):
+            hook.save("of_cupy", cupy.ones(3))
+        hook.end_step()
+    assert smdebug.create_trial(str(tmp_path / "run")).tensor("of_torch").value(0).tolist() == [2] * 3
