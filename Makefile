@@ -22,7 +22,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-storage test-docs test-packages test-static test-frameworks test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 test-musl build-asan \
+.PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-storage test-docs test-packages test-static test-frameworks test-gpu test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 test-musl build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
@@ -127,6 +127,11 @@ framework-environments:
 export WHOLE
 test-frameworks: python original servers
 	@tools/test_frameworks.sh $(CACHE) $(FRAMEWORKS)
+
+# Tests the PyTorch hook on a GPU, which `make test` does not need.
+test-gpu: python
+	@tools/framework_environments.sh $(CACHE) pytorch-newest
+	@$(CACHE)/frameworks/pytorch-newest/bin/python -m pytest -q -p no:cacheprovider --timeout 120 tests/frameworks/gpu
 
 # Pins the newest releases of PyTorch and its trainers, and tests with them.
 update-frameworks: python

@@ -207,6 +207,7 @@ static PyMethodDef functions[] = {
     {"save_late", SMD_NATIVE_FAST(SmdSaveLate), NULL},
     {"save_late_dlpack", SMD_NATIVE_FAST(SmdSaveLateDlpack), NULL},
     {"save_late_statistics", SmdSaveLateStatistics, METH_VARARGS, NULL},
+    {"save_late_rows", SMD_NATIVE_FAST(SmdSaveLateRows), NULL},
     {"forgo", SMD_NATIVE_FAST(SmdForgo), NULL},
     {"set_placement", SmdSetPlacement, METH_VARARGS, NULL},
     {"read_placement", SmdReadPlacement, METH_VARARGS, NULL},

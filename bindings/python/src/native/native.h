@@ -155,6 +155,7 @@ PyObject *SmdScanPartitions(PyObject *module, PyObject *owner);
 
 PyObject *SmdSaveStatistics(PyObject *module, PyObject *args);
 PyObject *SmdSaveLateStatistics(PyObject *module, PyObject *args);
+PyObject *SmdSaveLateRows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ---- late.c: late tensors --------------------------------------------------- */
 

@@ -134,6 +134,18 @@ def save_late_statistics(
     sample: Optional[View],
     /,
 ) -> None: ...
+def save_late_rows(
+    hook: Handle,
+    step: int,
+    rows: memoryview,
+    items: Tuple[Optional[Tuple[str, Tuple[int, ...], int, int, Optional[View]]], ...],
+    /,
+) -> List[Tuple[int, Exception]]:
+    """Saves the statistics in each row of a table of float64, but those of items of None.
+
+    An item is (name, shape, dtype, wanted figures, sample).  Returns what failed.
+    """
+
 def forgo(hook: Handle, name: str, step: int, /) -> None: ...
 def saver(
     hook: Handle,

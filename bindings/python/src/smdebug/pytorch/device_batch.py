@@ -6,12 +6,13 @@ import ctypes
 import functools
 import importlib
 import os
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from array import array
+from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from smdebug.core.logger import get_logger
 from smdebug.core.utils import import_framework
 from smdebug.pytorch import device_statistics
-from smdebug.pytorch.device_statistics import Reduced, Statistics, statistics_of
+from smdebug.pytorch.device_statistics import Reduced
 from smdebug.pytorch.host_copies import HostCopy, begin_copy
 
 __all__ = ["DeviceBatch", "Wanted", "takes_statistics"]
@@ -49,13 +50,19 @@ def takes_statistics(tensor: Any, figures: int) -> bool:
     return bool(tensor.is_floating_point() or not figures & device_statistics.HAS_PROD)
 
 
-class Wanted(NamedTuple):
+class Wanted(Protocol):
     """A tensor, and what is wanted of it."""
 
     tensor: Any
     is_raw: bool
-    figures: int  # bits of SMD_HAS_...
-    has_sample: bool
+
+    @property
+    def figures(self) -> int:
+        """Bits of SMD_HAS_..."""
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether rules want elements."""
 
 
 class _Place(NamedTuple):
@@ -71,7 +78,6 @@ class _Group(NamedTuple):
 
     members: List[int]
     place: _Place
-    columns: int
     is_double: bool
 
 
@@ -85,7 +91,6 @@ class DeviceBatch:
     """
 
     def __init__(self, wanted: Sequence[Wanted], device: Any) -> None:
-        self._wanted = [each.figures for each in wanted]
         self._groups: List[_Group] = []
         self._elements: Dict[int, _Place] = {}  # raw values and samples
         self._parts: List[Any] = []
@@ -109,7 +114,7 @@ class DeviceBatch:
         table = reduced.table
         place = self._append(table)
         is_double = table.dtype is torch.float64
-        self._groups.append(_Group(members, place, table.shape[1], is_double))
+        self._groups.append(_Group(members, place, is_double))
         if reduced.samples is None:
             return
         begin = self._append(reduced.samples).begin
@@ -148,15 +153,15 @@ class DeviceBatch:
         if self._copy is not None:
             self._found, self._copy = self._copy.take(), None
 
-    def statistics(self) -> Dict[int, Statistics]:
-        """Returns the figures by the number of their tensor."""
-        figures = {}
+    def tables(self) -> List[Tuple[List[int], memoryview]]:
+        """Returns tables of float64 with a row for each tensor, and the tensors' numbers."""
+        found = []
         for group in self._groups:
-            numbers = self._memory(group.place).cast("d" if group.is_double else "f").tolist()
-            for i, number in enumerate(group.members):
-                row = numbers[i * group.columns : (i + 1) * group.columns]
-                figures[number] = statistics_of(row, self._wanted[number])
-        return figures
+            memory = self._memory(group.place)
+            if not group.is_double:
+                memory = memoryview(array("d", memory.cast("f")))
+            found.append((group.members, memory.cast("B").cast("d")))
+        return found
 
     def elements(self, number: int) -> Optional[memoryview]:
         """Returns the bytes of a raw value or a sample, while the batch lives; or None."""

@@ -19,8 +19,9 @@ from smdebug.pytorch.spread import RUN, sampled_runs
 
 __all__ = ["reduce", "takes"]
 
-_CHUNK = 8192  # elements that a program reduces
-_WARPS = 8
+_CHUNK = 32_768  # elements that a program reduces
+_WARPS = 4
+_EACH = 8  # elements of a thread in a tile; more of them cost registers, and so threads
 _COLUMNS = 1024  # columns that are merged at once
 _RUNS = 64  # runs of a sample that a program copies
 _ALIGNMENT = 16  # bytes that a thread loads at once
@@ -31,6 +32,51 @@ _TYPES: Dict[Any, Any] = {
     torch.float32: tl.float32,
     torch.float64: tl.float64,
 }
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _as_floats(x, is_half_of_float32: tl.constexpr):  # type: ignore[no-untyped-def]
+    if is_half_of_float32:
+        x = (x.to(tl.int32) << 16).to(tl.float32, bitcast=True)
+    elif x.dtype == tl.float16:
+        x = x.to(tl.float32)
+    return x
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _sum_in_threads(x):  # type: ignore[no-untyped-def]
+    return tl.sum(tl.sum(x, 2), 0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _add_figures(  # type: ignore[no-untyped-def]
+    x, p, shifted, squares, l1, abs_squares, least, abs_min, greatest, is_absolute: tl.constexpr
+):
+    """Adds a tile of elements to the figures of each thread."""
+    wide = x.to(tl.float64)
+    distances = wide - p
+    shifted += _sum_in_threads(distances)
+    squares += _sum_in_threads(distances * distances)
+    if is_absolute:
+        abs_distances = tl.abs(wide) - tl.abs(p)
+        l1 += _sum_in_threads(abs_distances)
+        abs_squares += _sum_in_threads(abs_distances * abs_distances)
+    else:
+        l1 += _sum_in_threads(tl.abs(wide))
+    least = tl.minimum(least, tl.min(tl.min(x, 2), 0))
+    abs_min = tl.minimum(abs_min, tl.min(tl.min(tl.abs(x), 2), 0))
+    greatest = tl.maximum(greatest, tl.max(tl.max(x, 2), 0))
+    return shifted, squares, l1, abs_squares, least, abs_min, greatest
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _merge_sums(a, b, c, d, e, f, g, h):  # type: ignore[no-untyped-def]
+    return a + e, b + f, c + g, d + h
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _merge_extremes(a, b, c, d, e, f):  # type: ignore[no-untyped-def]
+    return tl.minimum(a, d), tl.minimum(b, e), tl.maximum(c, f)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -47,12 +93,17 @@ def _reduce_chunks(  # type: ignore[no-untyped-def]
     is_absolute: tl.constexpr,
     is_aligned: tl.constexpr,
     width: tl.constexpr,
+    loads: tl.constexpr,
+    threads: tl.constexpr,
+    lanes: tl.constexpr,
 ):
     """Computes the column of one chunk in a table of device_statistics.
 
-    Sums are those of distances from the chunk's first element, the pivot.  As the pivot is an
-    element, what the shift adds is at most `width` roundings of a float64.
+    Each thread loads `loads` times `lanes` elements, a tile is what all of them load.  Sums are
+    those of distances from the chunk's first element, the pivot: as the pivot is an element, what
+    the shift adds is at most `width` roundings of a float64.
     """
+    tile: tl.constexpr = loads * threads * lanes
     chunk = tl.program_id(0)
     owner = tl.load(owners + chunk)
     begin = tl.load(places + chunk) * width
@@ -61,60 +112,56 @@ def _reduce_chunks(  # type: ignore[no-untyped-def]
     if is_aligned:
         elements = tl.multiple_of(elements, 16)
     elements += begin
-    offsets = tl.arange(0, width)
-    inside = offsets < count
-    # Elements outside repeat the pivot, which changes no extreme.
-    if count == width:
-        x = tl.load(elements + offsets)
-    else:
-        x = tl.load(elements + offsets, mask=inside, other=tl.load(elements))
-    pivot = tl.load(elements)
-    if is_half_of_float32:
-        x = (x.to(tl.int32) << 16).to(tl.float32, bitcast=True)
-        pivot = (pivot.to(tl.int32) << 16).to(tl.float32, bitcast=True)
-    elif not has_scale:
-        x = x.to(tl.float32)
+    load = tl.arange(0, loads)[:, None, None]
+    thread = tl.arange(0, threads)[None, :, None]
+    offsets = (load * threads + thread) * lanes + tl.arange(0, lanes)[None, None, :]
+
+    first = tl.load(elements)
+    pivot = _as_floats(first, is_half_of_float32)
     n = count.to(tl.float64)
     p = pivot.to(tl.float64)
     p = tl.where(p - p == 0, p, 0.0)
-    wide = x.to(tl.float64)
-    distances = wide - p
-    shifted = tl.sum(distances, 0)
-    squares = tl.sum(distances * distances, 0)
-    least = tl.min(x, 0)
-    greatest = tl.max(x, 0)
-    abs_min = tl.min(tl.abs(x), 0)
-    if is_absolute:
-        abs_distances = tl.abs(wide) - tl.abs(p)
-        abs_shifted = tl.sum(abs_distances, 0)
-        l1 = abs_shifted + n * tl.abs(p)
-        abs_m2 = tl.sum(abs_distances * abs_distances, 0) - abs_shifted * abs_shifted / n
-    else:
-        l1 = tl.sum(tl.abs(wide), 0) - (width - n) * tl.abs(p)
-        abs_m2 = n * 0
+    shifted = tl.zeros((threads,), tl.float64)
+    squares = tl.zeros((threads,), tl.float64)
+    l1 = tl.zeros((threads,), tl.float64)
+    abs_squares = tl.zeros((threads,), tl.float64)
+    least = tl.zeros((threads,), pivot.dtype) + float("inf")
+    abs_min = tl.zeros((threads,), pivot.dtype) + float("inf")
+    greatest = tl.zeros((threads,), pivot.dtype) - float("inf")
+    whole = count // tile * tile
+    for at in range(0, whole, tile):
+        x = _as_floats(tl.load(elements + at + offsets), is_half_of_float32)
+        shifted, squares, l1, abs_squares, least, abs_min, greatest = _add_figures(
+            x, p, shifted, squares, l1, abs_squares, least, abs_min, greatest, is_absolute
+        )
+    outside = 0
+    if whole < count:
+        # Elements outside repeat the pivot, which changes no extreme, and no sum of distances.
+        x = tl.load(elements + whole + offsets, mask=whole + offsets < count, other=first)
+        x = _as_floats(x, is_half_of_float32)
+        shifted, squares, l1, abs_squares, least, abs_min, greatest = _add_figures(
+            x, p, shifted, squares, l1, abs_squares, least, abs_min, greatest, is_absolute
+        )
+        outside = whole + tile - count
+    shifted, squares, l1, abs_squares = tl.reduce(
+        (shifted, squares, l1, abs_squares), 0, _merge_sums
+    )
+    least, abs_min, greatest = tl.reduce((least, abs_min, greatest), 0, _merge_extremes)
+
     m2 = squares - shifted * shifted / n
     squares = squares + p * (2 * shifted + n * p)
-    nans = count * 0
-    infs = count * 0
-    zeros = count * 0
-    if not (shifted - shifted == 0):
-        nans = tl.sum((inside & (x != x)).to(tl.int32), 0)
-        infs = tl.sum((inside & (tl.abs(x) == float("inf"))).to(tl.int32), 0)
-        squares = tl.where(infs > 0, float("inf"), squares)
-    if not (abs_min > 0):
-        zeros = tl.sum((inside & (x == 0)).to(tl.int32), 0)
+    if is_absolute:
+        abs_m2 = abs_squares - l1 * l1 / n
+        l1 += n * tl.abs(p)
+    else:
+        abs_m2 = n * 0
+        l1 -= outside * tl.abs(p)
     scale = n * 0 + 1
     if has_scale:
         abs_max = tl.maximum(tl.abs(least), tl.abs(greatest))
         scale = tl.where((abs_max > 0) & (abs_max < float("inf")), abs_max, scale)
-        parts = tl.where(inside, x / scale, 0.0)
-        squares = tl.sum(parts * parts, 0)
     out = table + chunk
     tl.store(out, n)
-    tl.store(out + stride, nans.to(tl.float64))
-    tl.store(out + 2 * stride, infs.to(tl.float64))
-    tl.store(out + 3 * stride, zeros.to(tl.float64))
-    tl.store(out + 4 * stride, squares)
     tl.store(out + 5 * stride, shifted + n * p)
     tl.store(out + 6 * stride, l1)
     tl.store(out + 7 * stride, m2)
@@ -123,6 +170,31 @@ def _reduce_chunks(  # type: ignore[no-untyped-def]
     tl.store(out + 10 * stride, abs_min.to(tl.float64))
     tl.store(out + 11 * stride, greatest.to(tl.float64))
     tl.store(out + 12 * stride, scale)
+    # What few tensors have is counted in a second pass, over memory that is still near.
+    is_finite = shifted - shifted == 0
+    nans = tl.zeros((threads,), tl.int32)
+    infs = tl.zeros((threads,), tl.int32)
+    zeros = tl.zeros((threads,), tl.int32)
+    if not is_finite or not (abs_min > 0) or has_scale:
+        scaled = tl.zeros((threads,), tl.float64)
+        for at in range(0, count, tile):
+            inside = at + offsets < count
+            x = tl.load(elements + at + offsets, mask=inside, other=0)
+            x = _as_floats(x, is_half_of_float32)
+            nans += _sum_in_threads((x != x).to(tl.int32))
+            infs += _sum_in_threads((tl.abs(x) == float("inf")).to(tl.int32))
+            zeros += _sum_in_threads((inside & (x == 0)).to(tl.int32))
+            if has_scale:
+                parts = x / scale
+                scaled += _sum_in_threads(parts * parts)
+        if has_scale:
+            squares = tl.sum(scaled, 0)
+        elif not is_finite:
+            squares = float("inf") + n * 0
+    tl.store(out + stride, tl.sum(nans, 0).to(tl.float64))
+    tl.store(out + 2 * stride, tl.sum(infs, 0).to(tl.float64))
+    tl.store(out + 3 * stride, tl.sum(zeros, 0).to(tl.float64))
+    tl.store(out + 4 * stride, squares)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -311,8 +383,7 @@ def reduce(
         has_scale=dtype is torch.float64,
         is_absolute=is_absolute,
         is_aligned=all(place % _ALIGNMENT == 0 for place in places),
-        width=_CHUNK,
-        num_warps=_WARPS,
+        **_shape(dense[0].element_size()),
     )
     merged = torch.empty((len(dense), TABLE), dtype=torch.float64, device=device)
     _merge_chunks[(len(dense),)](
@@ -320,6 +391,13 @@ def reduce(
     )
     found = _samples(addresses, plan, dtype) if samples else None
     return merged.t(), found, plan.sample_counts
+
+
+def _shape(size: int) -> Dict[str, int]:
+    """Returns how a program is shaped for elements of so many bytes."""
+    lanes = _ALIGNMENT // size
+    tile = {"loads": _EACH // lanes, "threads": 32 * _WARPS, "lanes": lanes}
+    return {"width": _CHUNK, **tile, "num_warps": _WARPS}
 
 
 def _samples(addresses: Any, plan: _Plan, dtype: Any) -> Any:

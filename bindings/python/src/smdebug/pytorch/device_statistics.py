@@ -11,19 +11,18 @@ import functools
 import math
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
+from smdebug import _raw
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.spread import RUN, sampled_runs
 
-__all__ = ["Reduced", "Statistics", "reduce_tensors", "statistics_of"]
+__all__ = ["Reduced", "means_of", "reduce_tensors"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
-# The bits of figures in the C library.
-HAS_MIN, HAS_MAX, HAS_MEDIAN, HAS_MEAN, HAS_VARIANCE, HAS_SUM, HAS_PROD = (1 << i for i in range(7))
-HAS_L1, HAS_L2, HAS_ABS_MIN, HAS_ABS_MAX, HAS_ABS_MEDIAN = (1 << i for i in range(7, 12))
-HAS_ABS_MEAN, HAS_ABS_VARIANCE, HAS_COUNTS = (1 << i for i in range(12, 15))
+HAS_MEDIAN, HAS_ABS_MEDIAN = _raw.SMD_HAS_MEDIAN, _raw.SMD_HAS_ABS_MEDIAN
+HAS_PROD, HAS_ABS_VARIANCE = _raw.SMD_HAS_PROD, _raw.SMD_HAS_ABS_VARIANCE
 
-# The rows of a table of figures: sums, the sum of squares divided by the square of the scale,
+# The rows of a table of figures, columns to those who read it (native/statistics.c): sums, the sum of squares divided by the square of the scale,
 # sums whose spread counts, the sums of squared distances from the mean; extremes.
 _COUNT, _NAN, _INF, _ZERO, _SQUARES, _SUM, _L1, _M2, _ABS_M2 = range(9)
 _MIN, _ABS_MIN, _MAX, _SCALE = range(9, 13)
@@ -35,18 +34,6 @@ _ROW = 1024
 _BLOCK_ROWS = 2048  # rows that are reduced at once, at most 64 MiB with all that is computed
 _GROUP = 64
 _PRODUCT = 512  # significands >= 0.5, whose product does not underflow
-
-
-class Statistics(NamedTuple):
-    """The figures of one tensor, as `_raw.save_statistics` takes them."""
-
-    given: int
-    figures: Tuple[float, ...]
-    counts: Tuple[int, int, int]
-
-    @property
-    def mean(self) -> float:
-        return self.figures[3]
 
 
 class Reduced(NamedTuple):
@@ -426,74 +413,10 @@ def _product_of(elements: Any, kind: Any) -> Tuple[Any, Any]:
 
 # ---- on the host ---------------------------------------------------------------------------
 
-_GIVEN = (
-    HAS_MIN
-    | HAS_MAX
-    | HAS_MEAN
-    | HAS_VARIANCE
-    | HAS_SUM
-    | HAS_L1
-    | HAS_L2
-    | HAS_ABS_MIN
-    | HAS_ABS_MAX
-    | HAS_ABS_MEAN
-    | HAS_COUNTS
-)
 
-
-def statistics_of(row: Sequence[float], wanted: int) -> Statistics:
-    """Returns the figures of a tensor from its row of a `Reduced.table`."""
-    count, nans, infs, zeros, squares, total, l1, m2, abs_m2 = row[:_MIN]
-    least, abs_min, greatest, scale = row[_MIN:TABLE]
-    extra = wanted & (
-        HAS_ABS_VARIANCE
-        | HAS_MEDIAN
-        | HAS_ABS_MEDIAN
-        | HAS_PROD
-    )
-    given, counts = _GIVEN | extra, (int(nans), int(infs), int(zeros))
-    if nans:
-        return Statistics(given, (math.nan,) * 14, counts)
-    median = abs_median = prod = math.nan
-    if len(row) > TABLE:
-        median, abs_median, significand, exponent = row[TABLE:]
-        prod = _scaled(significand, exponent)
-    if infs:
-        m2 = abs_m2 = math.nan
-    else:
-        m2 = _cleaned(m2, least == greatest)
-        abs_m2 = _cleaned(abs_m2, abs_min == max(abs(least), abs(greatest)))
-    abs_max = max(abs(least), abs(greatest))
-    figures = (
-        least,
-        greatest,
-        median,
-        total / count,
-        m2 / count,
-        total,
-        prod,
-        l1,
-        scale * math.sqrt(squares),
-        abs_min,
-        abs_max,
-        abs_median,
-        l1 / count,
-        abs_m2 / count,
-    )
-    return Statistics(given, figures, counts)
-
-
-def _cleaned(squares: float, are_equal: bool) -> float:
-    """Returns a sum of squared distances of finite numbers without what rounding adds."""
-    if are_equal:
-        return 0.0
-    return max(squares, 0.0) if squares == squares else math.inf  # the squares overflowed
-
-
-def _scaled(significand: float, exponent: float) -> float:
-    if significand == 0 or not math.isfinite(significand) or not math.isfinite(exponent):
-        return significand
-    try:
-        return math.ldexp(significand, int(exponent))
-    except OverflowError:
-        return math.copysign(math.inf, significand)
+def means_of(table: memoryview, count: int) -> List[float]:
+    """Returns the mean in each of `count` rows of a table."""
+    numbers = table.tolist()
+    columns = len(numbers) // count if count else 0
+    rows = [numbers[i * columns : (i + 1) * columns] for i in range(count)]
+    return [math.nan if row[_NAN] else row[_SUM] / row[_COUNT] for row in rows]

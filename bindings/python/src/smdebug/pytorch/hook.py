@@ -450,20 +450,20 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if left is NotImplemented:
             super()._save_numbered(name, _parts_of(value))
             return
+        later: List[Tuple[str, Any]] = []
         for tensor_name, tensor, error in left:
             if error is not None:
                 self._note_failure(f"saving {tensor_name}", error)
             elif self._late.takes(tensor):
-                self._save_later(tensor_name, tensor)
+                later.append((tensor_name, tensor))
             else:
                 super()._save(tensor_name, tensor)
+        self._save_later(later)
 
-    def _save_later(self, name: str, tensor: Any, is_made: bool = False) -> None:
+    def _save_later(self, named: List[Tuple[str, Any]], are_made: bool = False) -> None:
         if not self._step_is_open:
             return
-        try:
-            self._late.add(name, tensor, is_made)
-        except Exception as error:
+        for name, error in self._late.add_each(named, are_made):
             self._note_failure(f"saving {name}", error)
 
     @guarded

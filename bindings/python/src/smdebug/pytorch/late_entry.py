@@ -8,12 +8,15 @@ from typing import Any, Callable, Dict, Optional, Tuple
 from smdebug import _raw
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.device_batch import DeviceBatch, takes_statistics
-from smdebug.pytorch.device_statistics import Statistics
+from smdebug.pytorch.device_statistics import HAS_PROD
 from smdebug.pytorch.host_copies import current_stream
 
-__all__ = ["Entry", "Guard", "send", "version_of"]
+__all__ = ["Entry", "Guard", "Kind", "Row", "is_metric", "row_of", "send_raw", "version_of"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+# Name, shape, number of the element type, wanted figures, sample: as `_raw.save_late_rows` has it.
+Row = Tuple[str, Tuple[int, ...], int, int, Any]
 
 # Tensors of so few elements are sent as they are.
 _FEW = 64
@@ -48,29 +51,55 @@ def version_of(tensor: Any) -> Optional[int]:
     return version
 
 
+class Kind:
+    """What tensors of one name have in common, as long as they fit."""
+
+    __slots__ = ("device", "dtype", "form", "is_float", "number", "shape", "size", "takes")
+
+    def __init__(self, tensor: Any) -> None:
+        self.device = tensor.device
+        self.dtype = tensor.dtype
+        self.shape: Tuple[int, ...] = tuple(tensor.shape)
+        self.size = tensor.numel() * tensor.element_size()
+        self.takes = takes_statistics(tensor, 0) and tensor.numel() > _FEW
+        self.is_float = bool(tensor.is_floating_point())
+        self.number, self.form = _DTYPES.get(self.dtype, (None, ""))
+
+    def fits(self, tensor: Any) -> bool:
+        """Returns True if a tensor is of this kind, and has its elements in memory as they are."""
+        return (
+            self.is_float
+            and tensor.dtype is self.dtype
+            and tensor.layout is torch.strided
+            and tensor.shape == self.shape
+            and tensor.device == self.device
+            and not tensor.is_neg()
+        )
+
+    def takes_statistics(self, parts: int) -> bool:
+        """Returns True if figures represent a tensor, so that it is not copied whole."""
+        return self.takes and (self.is_float or not parts & HAS_PROD)
+
+
 class Entry:
     """A tensor of the open step."""
 
     __slots__ = (
-        "device", "dtype", "guard", "is_raw", "is_small", "is_void", "metric", "name", "parts",
-        "shape", "size", "stream", "tensor", "version",
+        "guard", "is_raw", "is_void", "kind", "metric", "name", "parts", "stream", "tensor",
+        "version",
     )  # fmt: skip
 
-    def __init__(self, name: str, tensor: Any, parts: int, guard: Optional[Guard] = None) -> None:
-        count = tensor.numel()
+    def __init__(
+        self, name: str, tensor: Any, parts: int, kind: Kind, guard: Optional[Guard] = None
+    ) -> None:
         self.name = name
         self.tensor: Any = tensor
         self.parts = parts
+        self.kind = kind
         self.guard = guard
-        self.device = tensor.device
-        self.dtype = tensor.dtype
-        self.shape: Tuple[int, ...] = tuple(tensor.shape)
-        self.size = count * tensor.element_size()
         # The stream that computed it, unless it is reduced at once.
         self.stream: Any = None
-        self.is_small = count <= _FEW
-        is_wanted = bool(parts & _raw.SMD_WANTS_VALUE)
-        self.is_raw = self.is_small or is_wanted or not takes_statistics(tensor, parts)
+        self.is_raw = bool(parts & _raw.SMD_WANTS_VALUE) or not kind.takes_statistics(parts)
         # If the tensor is not reduced at once: as it is to be.
         self.version: Optional[int] = None
         # If metrics are logged: the mode, and its step.
@@ -79,13 +108,23 @@ class Entry:
         self.is_void = False
 
     @property
-    def wants_sample(self) -> bool:
+    def is_small(self) -> bool:
+        """Whether the tensor is sent as it is."""
+        return math.prod(self.kind.shape) <= _FEW
+
+    @property
+    def figures(self) -> int:
+        """The figures that are wanted, as bits of SMD_HAS_..."""
+        return self.parts
+
+    @property
+    def has_sample(self) -> bool:
         """Whether rules want elements."""
         return bool(self.parts & _raw.SMD_WANTS_STATISTICS)
 
     def note_stream(self) -> None:
         """Notes that the current stream computes it."""
-        self.stream = current_stream(self.device)
+        self.stream = current_stream(self.kind.device)
 
     def has_changed(self) -> bool:
         """Returns True if the tensor was changed in place since it came."""
@@ -98,7 +137,8 @@ class Guard(Entry):
     __slots__ = ("_tell", "lets_pass")
 
     def __init__(self, number: Any, tell: Callable[[], None]) -> None:
-        super().__init__("", number.detach().reshape(-1)[:1].float(), _raw.SMD_WANTS_VALUE)
+        found = number.detach().reshape(-1)[:1].float()
+        super().__init__("", found, _raw.SMD_WANTS_VALUE, Kind(found))
         self._tell = tell
         self.lets_pass = False
 
@@ -109,48 +149,27 @@ class Guard(Entry):
             self._tell()
 
 
-def send(
-    hook: Any,
-    step: int,
-    entry: Entry,
-    statistics: Optional[Statistics],
-    batch: DeviceBatch,
-    number: int,
-) -> None:
-    """Sends the results of a tensor to the hook."""
-    if statistics is None:
-        _send_raw(hook, step, entry, batch, number)
-        return
-    dtype, form = _DTYPES[entry.dtype]
-    memory = batch.elements(number)
-    sample = None if memory is None else _raw.lend(memory.cast(form), dtype)
-    _raw.save_late_statistics(
-        step,
-        hook._handle,
-        entry.name,
-        entry.shape,
-        dtype,
-        statistics.given,
-        statistics.figures,
-        statistics.counts,
-        sample,
-    )
-    if _is_metric(hook, entry):
-        hook._metrics.log(entry.name, statistics.mean, *entry.metric)
+def row_of(entry: Entry, memory: Optional[memoryview]) -> Row:
+    """Returns how the statistics of a tensor are sent; `memory` is its sample."""
+    kind = entry.kind
+    sample = None if memory is None else _raw.lend(memory.cast(kind.form), kind.number)
+    return (entry.name, kind.shape, kind.number, entry.parts, sample)
 
 
-def _send_raw(hook: Any, step: int, entry: Entry, batch: DeviceBatch, number: int) -> None:
+def send_raw(hook: Any, step: int, entry: Entry, batch: DeviceBatch, number: int) -> None:
+    """Sends a tensor that was copied whole to the hook."""
+    kind = entry.kind
     memory = batch.elements(number)
-    if memory is None or entry.dtype not in _DTYPES or math.prod(entry.shape) == 0:
-        value = batch.tensor(number, entry.dtype, entry.shape)
+    if memory is None or kind.number is None or kind.size == 0:
+        value = batch.tensor(number, kind.dtype, kind.shape)
     else:
-        dtype, form = _DTYPES[entry.dtype]
-        value = _raw.lend(memory.cast(form, entry.shape), dtype)
+        value = _raw.lend(memory.cast(kind.form, kind.shape), kind.number)
     hook.save_late(entry.name, step, value)
-    if _is_metric(hook, entry):
-        value = batch.tensor(number, entry.dtype, entry.shape)
+    if is_metric(hook, entry):
+        value = batch.tensor(number, kind.dtype, kind.shape)
         hook._metrics.log(entry.name, value, *entry.metric)
 
 
-def _is_metric(hook: Any, entry: Entry) -> bool:
+def is_metric(hook: Any, entry: Entry) -> bool:
+    """Returns True if the tensor is logged as a metric."""
     return entry.metric is not None and hook._is_metric(entry.name)

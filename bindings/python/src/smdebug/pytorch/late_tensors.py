@@ -12,12 +12,22 @@ import weakref
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
+from smdebug import _raw
 from smdebug.core.error_policy import is_switched_on
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugRuntimeError
-from smdebug.pytorch.device_batch import DeviceBatch, Wanted
+from smdebug.pytorch.device_batch import DeviceBatch
+from smdebug.pytorch.device_statistics import means_of
 from smdebug.pytorch.host_copies import device_guard, is_capturing, join_streams
-from smdebug.pytorch.late_entry import Entry, Guard, send, version_of
+from smdebug.pytorch.late_entry import (
+    Entry,
+    Guard,
+    Kind,
+    is_metric,
+    row_of,
+    send_raw,
+    version_of,
+)
 
 __all__ = ["LateTensors"]
 
@@ -57,6 +67,7 @@ class LateTensors:
         self._known: Dict[str, Entry] = {}
         self._held = 0  # bytes
         self._is_batching = False
+        self._kinds: Dict[str, Kind] = {}
         self._runs_after_backward = False
         self._guard: Optional[Guard] = None
         self._launched: Deque[_Launched] = deque()
@@ -76,38 +87,52 @@ class LateTensors:
 
     # ---- tensors of the open step ----------------------------------------------------------
 
-    def add(self, name: str, tensor: Any, is_made: bool = False) -> None:
-        """Records a tensor of the open step, if somebody wants it.
+    def add_each(
+        self, named: List[Tuple[str, Any]], are_made: bool = False
+    ) -> List[Tuple[str, Exception]]:
+        """Records tensors of the open step, if somebody wants them.
 
         Parameters
         ----------
-        name : str
-            Its name.
-        tensor : torch.Tensor
-            The tensor that the training has.
-        is_made : bool
-            Whether the hook made the tensor, which lives as long as it is held here.
+        named : list of (str, torch.Tensor)
+            Their names, and the tensors that the training has.
+        are_made : bool
+            Whether the hook made the tensors, which live as long as they are held here.
+
+        Returns
+        -------
+        list of (str, Exception)
+            What failed, and why.
         """
+        failures: List[Tuple[str, Exception]] = []
         if self._is_elsewhere():
-            return
+            return failures
         with self._lock:
-            entry = self._expected(name, tensor)
-            if entry is None:
-                return
-            if self._is_batching:
-                self._held += entry.size if is_made else 0
-            elif entry.is_small:
-                # Cheaper than to find out whether something changes it.
-                entry.tensor = entry.tensor.clone()
-                entry.note_stream()
-            elif name in self._steady and tensor.requires_grad and torch.is_grad_enabled():
-                self._hold(entry)
-            else:
-                if name not in self._changing:
-                    self._watched.append((name, weakref.ref(tensor), version_of(tensor)))
-                self.launch()
-            if self._held > _MOST_HELD:
-                self.launch()
+            for name, tensor in named:
+                try:
+                    self._add(name, tensor, are_made)
+                except Exception as error:
+                    failures.append((name, error))
+        return failures
+
+    def _add(self, name: str, tensor: Any, is_made: bool) -> None:
+        entry = self._expected(name, tensor)
+        if entry is None:
+            return
+        if self._is_batching:
+            self._held += entry.kind.size if is_made else 0
+        elif entry.is_small:
+            # Cheaper than to find out whether something changes it.
+            entry.tensor = entry.tensor.clone()
+            entry.note_stream()
+        elif name in self._steady and tensor.requires_grad and torch.is_grad_enabled():
+            self._hold(entry)
+        else:
+            if name not in self._changing:
+                self._watched.append((name, weakref.ref(tensor), version_of(tensor)))
+            self.launch()
+        if self._held > _MOST_HELD:
+            self.launch()
 
     def add_gradient(self, name: str, gradient: Any) -> None:
         """Records a gradient in a backward pass, at whose end it is reduced."""
@@ -134,21 +159,26 @@ class LateTensors:
     def _hold(self, entry: Entry) -> None:
         entry.version = version_of(entry.tensor)
         entry.note_stream()
-        self._held += entry.size
+        self._held += entry.kind.size
 
     def _expected(self, name: str, tensor: Any) -> Optional[Entry]:
         before = self._known.get(name)
-        parts = self._hook.expect(name) if before is None else before.parts
+        hook = self._hook
+        parts = _raw.expect(hook._handle, name) if before is None else before.parts
         if not parts:
             return None
         try:
-            entry = Entry(name, self._hook._plain(tensor), parts, self._guard)
-            if self._hook._metrics is not None:
-                mode = self._hook.mode
-                entry.metric = (mode, self._hook.mode_steps[mode])
+            kind = self._kinds.get(name)
+            # What is not reduced at once must not keep the graph of its computation.
+            if kind is None or not self._is_batching or not kind.fits(tensor):
+                tensor = hook._plain(tensor)
+                kind = self._kinds[name] = Kind(tensor)
+            entry = Entry(name, tensor, parts, kind, self._guard)
+            if hook._metrics is not None:
+                entry.metric = (hook.mode, hook.mode_steps[hook.mode])
         except Exception:
             if before is None:
-                self._hook.forgo(name, int(self._hook.step))
+                hook.forgo(name, int(hook.step))
             raise
         if before is not None:
             before.is_void = True
@@ -201,7 +231,7 @@ class LateTensors:
             self._runs_after_backward = False
             devices: Dict[Any, List[Entry]] = {}
             for entry in entries:
-                devices.setdefault(entry.device, []).append(entry)
+                devices.setdefault(entry.kind.device, []).append(entry)
             for device, some in devices.items():
                 try:
                     self._launch_on(device, some)
@@ -215,17 +245,14 @@ class LateTensors:
                 "hook's first step, or at a step that saves nothing"
             )
         with device_guard(device):
-            join_streams(device, [(entry.tensor, entry.stream) for entry in entries])
+            streams = [(each.tensor, each.stream) for each in entries if each.stream is not None]
+            join_streams(device, streams)
             unchanged = [entry for entry in entries if not entry.has_changed()]
             if len(unchanged) < len(entries):
                 self._lose_changed([entry for entry in entries if entry.has_changed()])
             if not unchanged:
                 return
-            wanted = [
-                Wanted(each.tensor, each.is_raw, each.parts, each.wants_sample)
-                for each in unchanged
-            ]
-            batch = DeviceBatch(wanted, device)
+            batch = DeviceBatch(unchanged, device)
         for entry in unchanged:
             entry.tensor = None
         self._launched.append(_Launched(int(self._hook.step), unchanged, batch))
@@ -289,7 +316,7 @@ class LateTensors:
 
     def _is_done(self, launched: _Launched) -> bool:
         try:
-            if is_capturing(launched.entries[0].device):
+            if is_capturing(launched.entries[0].kind.device):
                 return False  # Asking would end the capture.
             return launched.batch.is_done(launched.step < int(self._hook.step))
         except RuntimeError:
@@ -298,23 +325,51 @@ class LateTensors:
     def _send(self, launched: _Launched) -> None:
         try:
             launched.batch.wait()
-            figures = launched.batch.statistics()
         except Exception as error:
             self._lose(launched.step, launched.entries, error)
             return
+        # First the guards, which are raw: they tell whether the others count.
         for number, entry in enumerate(launched.entries):
-            if entry.is_void:
+            if not entry.is_raw or entry.is_void:
                 continue
             try:
                 if isinstance(entry, Guard):
                     entry.settle(launched.batch.elements(number))
-                elif entry.guard is not None and not entry.guard.lets_pass:
-                    self._hook.forgo(entry.name, launched.step)
-                else:
-                    statistics = figures.get(number)
-                    send(self._hook, launched.step, entry, statistics, launched.batch, number)
+                elif self._lets_pass(launched.step, entry):
+                    send_raw(self._hook, launched.step, entry, launched.batch, number)
             except Exception as error:
                 self._lose(launched.step, [entry], error)
+        for members, table in launched.batch.tables():
+            self._send_table(launched, members, table)
+
+    def _send_table(self, launched: _Launched, members: List[int], table: memoryview) -> None:
+        hook, batch, step = self._hook, launched.batch, launched.step
+        entries = [launched.entries[number] for number in members]
+        try:
+            rows = tuple(
+                row_of(entry, batch.elements(number))
+                if not entry.is_void and self._lets_pass(step, entry)
+                else None
+                for number, entry in zip(members, entries)
+            )
+            failed = _raw.save_late_rows(hook._handle, step, table, rows)
+        except Exception as error:
+            self._lose(step, entries, error)
+            return
+        for number, error in failed:
+            self._lose(step, [entries[number]], error)
+        if hook._metrics is not None:
+            for entry, mean in zip(entries, means_of(table, len(entries))):
+                if not entry.is_void and is_metric(hook, entry):
+                    hook._metrics.log(entry.name, mean, *entry.metric)
+
+    def _lets_pass(self, step: int, entry: Entry) -> bool:
+        """Returns True if the step of the optimizer was not skipped; else gives the tensor up."""
+        if entry.guard is None or entry.guard.lets_pass:
+            return True
+        entry.is_void = True
+        self._hook.forgo(entry.name, step)
+        return False
 
     def _lose(self, step: int, entries: List[Entry], error: Exception) -> None:
         """Notes that tensors are not recorded.  Their step is complete without them."""

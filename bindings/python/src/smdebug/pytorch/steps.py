@@ -469,14 +469,14 @@ class StepHook(FrameworkHook):
         """Saves tensors of the training; where there is None, nothing."""
         raise NotImplementedError
 
-    def _save_later(self, name: str, tensor: Any, is_made: bool = False) -> None:
-        """Saves a tensor of a device, if it is wanted."""
+    def _save_later(self, named: List[Tuple[str, Any]], are_made: bool = False) -> None:
+        """Saves tensors of devices, if they are wanted."""
         raise NotImplementedError
 
     def _save_made(self, name: str, tensor: Any) -> None:
         """Saves a tensor that the hook has made."""
         if self._late.takes(tensor):
-            self._save_later(name, tensor, is_made=True)
+            self._save_later([(name, tensor)], are_made=True)
         else:
             self._save(name, tensor)
 
@@ -538,7 +538,7 @@ class StepHook(FrameworkHook):
                     if name in before:
                         update = parameter.detach() - before.pop(name)
                         if self._late.takes(update):
-                            self._save_later(f"update/{name}", update, is_made=True)
+                            self._save_later([(f"update/{name}", update)], are_made=True)
                         else:
                             names.append(f"update/{name}")
                             tensors.append(update)
