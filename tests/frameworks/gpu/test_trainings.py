@@ -128,7 +128,8 @@ def test_values_on_other_streams(out_dir):
             hook.end_step()
             model.zero_grad(set_to_none=False)
     gradient = smd.create_trial(out_dir).tensor("gradient/Linear_weight")
-    assert [float(gradient.reduction_value(step, "max")[0]) for step in gradient.steps()] == [64] * 5
+    found = [float(gradient.reduction_value(step, "max")[0]) for step in gradient.steps()]
+    assert found == [64] * 5
     assert_figures_match_values(out_dir)
 
 

@@ -73,6 +73,8 @@ def compute() -> None:
     device_kernel._CHUNK = 8192
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         given = tensors(dtype)
+        if dtype is not torch.float32:
+            given = [*given[:-1:3], given[-1]]  # the interpreter is slow
         for samples in (True, False) if dtype is torch.float32 else (True,):
             wanted = [ALL] * len(given)
             plain = reduce_tensors(given, wanted, samples)

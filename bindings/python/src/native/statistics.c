@@ -137,7 +137,7 @@ static const uint32_t kGiven = SMD_HAS_MIN | SMD_HAS_MAX | SMD_HAS_MEAN | SMD_HA
 static const uint32_t kExtra =
     SMD_HAS_ABS_VARIANCE | SMD_HAS_MEDIAN | SMD_HAS_ABS_MEDIAN | SMD_HAS_PROD;
 
-/* Returns a sum of squared distances without what rounding adds; NaN says that squares overflowed. */
+/* Returns a sum of squared distances without what rounding adds.  NaN: the squares overflowed. */
 static double Cleaned(double squares, int are_equal) {
   if (are_equal) return 0;
   if (isnan(squares)) return INFINITY;
@@ -185,7 +185,8 @@ static void FillStatistics(const double *row, Py_ssize_t columns, uint32_t wante
   if (row[NANS] == 0) FillFigures(row, columns, out);
 }
 
-/* Saves a row; `item` is (name, shape, dtype, wanted, sample).  Returns -1 with an exception set. */
+/* Saves a row; `item` is (name, shape, dtype, wanted, sample).  Returns -1 with an exception set.
+ */
 static int SaveRow(smd_hook *hook, int64_t step, const double *row, Py_ssize_t columns,
                    PyObject *item) {
   smd_statistics statistics = SMD_STATISTICS_INIT;

@@ -137,7 +137,7 @@ def save_late_statistics(
 def save_late_rows(
     hook: Handle,
     step: int,
-    rows: memoryview,
+    rows: memoryview[float],
     items: Tuple[Optional[Tuple[str, Tuple[int, ...], int, int, Optional[View]]], ...],
     /,
 ) -> List[Tuple[int, Exception]]:

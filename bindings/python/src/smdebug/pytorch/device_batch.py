@@ -153,14 +153,15 @@ class DeviceBatch:
         if self._copy is not None:
             self._found, self._copy = self._copy.take(), None
 
-    def tables(self) -> List[Tuple[List[int], memoryview]]:
+    def tables(self) -> List[Tuple[List[int], "memoryview[float]"]]:
         """Returns tables of float64 with a row for each tensor, and the tensors' numbers."""
-        found = []
+        found: List[Tuple[List[int], memoryview[float]]] = []
         for group in self._groups:
             memory = self._memory(group.place)
+            table: Any = memory.cast("d" if group.is_double else "f")
             if not group.is_double:
-                memory = memoryview(array("d", memory.cast("f")))
-            found.append((group.members, memory.cast("B").cast("d")))
+                table = memoryview(array("d", table))
+            found.append((group.members, table))
         return found
 
     def elements(self, number: int) -> Optional[memoryview]:

@@ -43,7 +43,7 @@ def _as_floats(x, is_half_of_float32: tl.constexpr):  # type: ignore[no-untyped-
     return x
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _sum_in_threads(x):  # type: ignore[no-untyped-def]
     return tl.sum(tl.sum(x, 2), 0)
 
@@ -69,14 +69,115 @@ def _add_figures(  # type: ignore[no-untyped-def]
     return shifted, squares, l1, abs_squares, least, abs_min, greatest
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _merge_sums(a, b, c, d, e, f, g, h):  # type: ignore[no-untyped-def]
     return a + e, b + f, c + g, d + h
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _merge_extremes(a, b, c, d, e, f):  # type: ignore[no-untyped-def]
     return tl.minimum(a, d), tl.minimum(b, e), tl.maximum(c, f)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _figures_of(  # type: ignore[no-untyped-def]
+    elements,
+    count,
+    offsets,
+    tile: tl.constexpr,
+    threads: tl.constexpr,
+    is_half_of_float32: tl.constexpr,
+    is_absolute: tl.constexpr,
+):
+    """Returns the pivot, the figures of a chunk, and how often the pivot was added to fill it."""
+    first = tl.load(elements)
+    pivot = _as_floats(first, is_half_of_float32)
+    p = pivot.to(tl.float64)
+    p = tl.where(p - p == 0, p, 0.0)
+    shifted = tl.zeros((threads,), tl.float64)
+    squares = tl.zeros((threads,), tl.float64)
+    l1 = tl.zeros((threads,), tl.float64)
+    abs_squares = tl.zeros((threads,), tl.float64)
+    least = tl.zeros((threads,), pivot.dtype) + float("inf")
+    abs_min = tl.zeros((threads,), pivot.dtype) + float("inf")
+    greatest = tl.zeros((threads,), pivot.dtype) - float("inf")
+    whole = count // tile * tile
+    for at in range(0, whole, tile):
+        x = _as_floats(tl.load(elements + at + offsets), is_half_of_float32)
+        shifted, squares, l1, abs_squares, least, abs_min, greatest = _add_figures(
+            x, p, shifted, squares, l1, abs_squares, least, abs_min, greatest, is_absolute
+        )
+    filling = 0
+    if whole < count:
+        # The pivot changes no extreme, and no sum of distances.
+        x = tl.load(elements + whole + offsets, mask=whole + offsets < count, other=first)
+        x = _as_floats(x, is_half_of_float32)
+        shifted, squares, l1, abs_squares, least, abs_min, greatest = _add_figures(
+            x, p, shifted, squares, l1, abs_squares, least, abs_min, greatest, is_absolute
+        )
+        filling = whole + tile - count
+    shifted, squares, l1, abs_squares = tl.reduce(
+        (shifted, squares, l1, abs_squares), 0, _merge_sums
+    )
+    least, abs_min, greatest = tl.reduce((least, abs_min, greatest), 0, _merge_extremes)
+    return p, shifted, squares, l1, abs_squares, least, abs_min, greatest, filling
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _store_rest(  # type: ignore[no-untyped-def]
+    elements,
+    count,
+    offsets,
+    out,
+    stride,
+    squares,
+    scale,
+    is_finite,
+    abs_min,
+    tile: tl.constexpr,
+    threads: tl.constexpr,
+    is_half_of_float32: tl.constexpr,
+    has_scale: tl.constexpr,
+):
+    """Stores what few chunks have, counted in a second pass over memory that is still near."""
+    nans = tl.zeros((threads,), tl.int32)
+    infs = tl.zeros((threads,), tl.int32)
+    zeros = tl.zeros((threads,), tl.int32)
+    if not is_finite or not (abs_min > 0) or has_scale:
+        scaled = tl.zeros((threads,), tl.float64)
+        for at in range(0, count, tile):
+            inside = at + offsets < count
+            x = tl.load(elements + at + offsets, mask=inside, other=0)
+            x = _as_floats(x, is_half_of_float32)
+            nans += _sum_in_threads((x != x).to(tl.int32))
+            infs += _sum_in_threads((tl.abs(x) == float("inf")).to(tl.int32))
+            zeros += _sum_in_threads((inside & (x == 0)).to(tl.int32))
+            if has_scale:
+                parts = x / scale
+                scaled += _sum_in_threads(parts * parts)
+        if has_scale:
+            squares = tl.sum(scaled, 0)
+        elif not is_finite:
+            squares = squares * 0 + float("inf")
+    tl.store(out + stride, tl.sum(nans, 0).to(tl.float64))
+    tl.store(out + 2 * stride, tl.sum(infs, 0).to(tl.float64))
+    tl.store(out + 3 * stride, tl.sum(zeros, 0).to(tl.float64))
+    tl.store(out + 4 * stride, squares)
+
+
+@triton.jit
+def _store_figures(  # type: ignore[no-untyped-def]
+    out, stride, n, total, l1, m2, abs_m2, least, abs_min, greatest, scale
+):
+    tl.store(out, n)
+    tl.store(out + 5 * stride, total)
+    tl.store(out + 6 * stride, l1)
+    tl.store(out + 7 * stride, m2)
+    tl.store(out + 8 * stride, abs_m2)
+    tl.store(out + 9 * stride, least.to(tl.float64))
+    tl.store(out + 10 * stride, abs_min.to(tl.float64))
+    tl.store(out + 11 * stride, greatest.to(tl.float64))
+    tl.store(out + 12 * stride, scale)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -112,166 +213,113 @@ def _reduce_chunks(  # type: ignore[no-untyped-def]
     if is_aligned:
         elements = tl.multiple_of(elements, 16)
     elements += begin
-    load = tl.arange(0, loads)[:, None, None]
-    thread = tl.arange(0, threads)[None, :, None]
-    offsets = (load * threads + thread) * lanes + tl.arange(0, lanes)[None, None, :]
-
-    first = tl.load(elements)
-    pivot = _as_floats(first, is_half_of_float32)
-    n = count.to(tl.float64)
-    p = pivot.to(tl.float64)
-    p = tl.where(p - p == 0, p, 0.0)
-    shifted = tl.zeros((threads,), tl.float64)
-    squares = tl.zeros((threads,), tl.float64)
-    l1 = tl.zeros((threads,), tl.float64)
-    abs_squares = tl.zeros((threads,), tl.float64)
-    least = tl.zeros((threads,), pivot.dtype) + float("inf")
-    abs_min = tl.zeros((threads,), pivot.dtype) + float("inf")
-    greatest = tl.zeros((threads,), pivot.dtype) - float("inf")
-    whole = count // tile * tile
-    for at in range(0, whole, tile):
-        x = _as_floats(tl.load(elements + at + offsets), is_half_of_float32)
-        shifted, squares, l1, abs_squares, least, abs_min, greatest = _add_figures(
-            x, p, shifted, squares, l1, abs_squares, least, abs_min, greatest, is_absolute
-        )
-    outside = 0
-    if whole < count:
-        # Elements outside repeat the pivot, which changes no extreme, and no sum of distances.
-        x = tl.load(elements + whole + offsets, mask=whole + offsets < count, other=first)
-        x = _as_floats(x, is_half_of_float32)
-        shifted, squares, l1, abs_squares, least, abs_min, greatest = _add_figures(
-            x, p, shifted, squares, l1, abs_squares, least, abs_min, greatest, is_absolute
-        )
-        outside = whole + tile - count
-    shifted, squares, l1, abs_squares = tl.reduce(
-        (shifted, squares, l1, abs_squares), 0, _merge_sums
+    row = tl.arange(0, loads)[:, None, None] * threads + tl.arange(0, threads)[None, :, None]
+    offsets = row * lanes + tl.arange(0, lanes)[None, None, :]
+    p, shifted, squares, l1, abs_squares, least, abs_min, greatest, filling = _figures_of(
+        elements, count, offsets, tile, threads, is_half_of_float32, is_absolute
     )
-    least, abs_min, greatest = tl.reduce((least, abs_min, greatest), 0, _merge_extremes)
-
+    n = count.to(tl.float64)
     m2 = squares - shifted * shifted / n
     squares = squares + p * (2 * shifted + n * p)
+    abs_m2 = n * 0
     if is_absolute:
         abs_m2 = abs_squares - l1 * l1 / n
         l1 += n * tl.abs(p)
     else:
-        abs_m2 = n * 0
-        l1 -= outside * tl.abs(p)
+        l1 -= filling * tl.abs(p)
     scale = n * 0 + 1
     if has_scale:
         abs_max = tl.maximum(tl.abs(least), tl.abs(greatest))
         scale = tl.where((abs_max > 0) & (abs_max < float("inf")), abs_max, scale)
     out = table + chunk
-    tl.store(out, n)
-    tl.store(out + 5 * stride, shifted + n * p)
-    tl.store(out + 6 * stride, l1)
-    tl.store(out + 7 * stride, m2)
-    tl.store(out + 8 * stride, abs_m2)
-    tl.store(out + 9 * stride, least.to(tl.float64))
-    tl.store(out + 10 * stride, abs_min.to(tl.float64))
-    tl.store(out + 11 * stride, greatest.to(tl.float64))
-    tl.store(out + 12 * stride, scale)
-    # What few tensors have is counted in a second pass, over memory that is still near.
+    total = shifted + n * p
+    _store_figures(out, stride, n, total, l1, m2, abs_m2, least, abs_min, greatest, scale)
     is_finite = shifted - shifted == 0
-    nans = tl.zeros((threads,), tl.int32)
-    infs = tl.zeros((threads,), tl.int32)
-    zeros = tl.zeros((threads,), tl.int32)
-    if not is_finite or not (abs_min > 0) or has_scale:
-        scaled = tl.zeros((threads,), tl.float64)
-        for at in range(0, count, tile):
-            inside = at + offsets < count
-            x = tl.load(elements + at + offsets, mask=inside, other=0)
-            x = _as_floats(x, is_half_of_float32)
-            nans += _sum_in_threads((x != x).to(tl.int32))
-            infs += _sum_in_threads((tl.abs(x) == float("inf")).to(tl.int32))
-            zeros += _sum_in_threads((inside & (x == 0)).to(tl.int32))
-            if has_scale:
-                parts = x / scale
-                scaled += _sum_in_threads(parts * parts)
-        if has_scale:
-            squares = tl.sum(scaled, 0)
-        elif not is_finite:
-            squares = float("inf") + n * 0
-    tl.store(out + stride, tl.sum(nans, 0).to(tl.float64))
-    tl.store(out + 2 * stride, tl.sum(infs, 0).to(tl.float64))
-    tl.store(out + 3 * stride, tl.sum(zeros, 0).to(tl.float64))
-    tl.store(out + 4 * stride, squares)
+    _store_rest(
+        elements, count, offsets, out, stride, squares, scale, is_finite, abs_min,
+        tile, threads, is_half_of_float32, has_scale,
+    )  # fmt: skip
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _sum_of_row(at, first, last, width: tl.constexpr):  # type: ignore[no-untyped-def]
+    found = tl.zeros((width,), tl.float64)
+    for begin in range(first, last, width):
+        column = begin + tl.arange(0, width)
+        found += tl.load(at + column, mask=column < last, other=0.0)
+    return tl.sum(found, 0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _max_of_row(at, sign, first, last, width: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Returns the maximum of a row times a sign."""
+    found = tl.zeros((width,), tl.float64) - float("inf")
+    for begin in range(first, last, width):
+        column = begin + tl.arange(0, width)
+        inside = column < last
+        x = sign * tl.load(at + column, mask=inside, other=0.0)
+        found = tl.maximum(found, tl.where(inside, x, -float("inf")))
+    return tl.max(found, 0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _merge_squares(  # type: ignore[no-untyped-def]
+    at, stride, first, last, scale, width: tl.constexpr
+):
+    found = tl.zeros((width,), tl.float64)
+    for begin in range(first, last, width):
+        column = begin + tl.arange(0, width)
+        inside = column < last
+        factor = tl.load(at + 12 * stride + column, mask=inside, other=0.0) / scale
+        found += factor * factor * tl.load(at + 4 * stride + column, mask=inside, other=0.0)
+    return tl.sum(found, 0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _merge_spread(  # type: ignore[no-untyped-def]
+    at, sums, spreads, first, last, mean, width: tl.constexpr
+):
+    """Returns the sum of squared distances from the mean (Chan, Golub, LeVeque)."""
+    found = tl.zeros((width,), tl.float64)
+    for begin in range(first, last, width):
+        column = begin + tl.arange(0, width)
+        inside = column < last
+        count = tl.load(at + column, mask=inside, other=0.0)
+        total = tl.load(sums + column, mask=inside, other=0.0)
+        distance = total / tl.where(inside, count, 1.0) - mean
+        found += tl.load(spreads + column, mask=inside, other=0.0)
+        found += tl.where(inside, count * distance * distance, 0.0)
+    return tl.sum(found, 0)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _merge_chunks(  # type: ignore[no-untyped-def]
-    table,
-    stride,
-    firsts,
-    merged,
-    rows: tl.constexpr,
-    width: tl.constexpr,
+    table, stride, firsts, merged, rows: tl.constexpr, width: tl.constexpr
 ):
-    """Merges the columns of one tensor into its row of `merged` (Chan, Golub, LeVeque)."""
+    """Merges the columns of one tensor into its row of `merged`."""
     tensor = tl.program_id(0)
     first = tl.load(firsts + tensor)
     last = tl.load(firsts + tensor + 1)
-    nothing = tl.zeros((width,), tl.float64)
-    n = nothing
-    nans = nothing
-    infs = nothing
-    zeros = nothing
-    sums = nothing
-    l1 = nothing
-    least = nothing + float("inf")
-    abs_min = nothing + float("inf")
-    greatest = nothing - float("inf")
-    scale = nothing
-    for begin in range(first, last, width):
-        column = begin + tl.arange(0, width)
-        inside = column < last
-        at = table + column
-        n += tl.load(at, mask=inside, other=0.0)
-        nans += tl.load(at + stride, mask=inside, other=0.0)
-        infs += tl.load(at + 2 * stride, mask=inside, other=0.0)
-        zeros += tl.load(at + 3 * stride, mask=inside, other=0.0)
-        sums += tl.load(at + 5 * stride, mask=inside, other=0.0)
-        l1 += tl.load(at + 6 * stride, mask=inside, other=0.0)
-        least = tl.minimum(least, tl.load(at + 9 * stride, mask=inside, other=float("inf")))
-        abs_min = tl.minimum(abs_min, tl.load(at + 10 * stride, mask=inside, other=float("inf")))
-        greatest = tl.maximum(
-            greatest, tl.load(at + 11 * stride, mask=inside, other=-float("inf"))
-        )
-        scale = tl.maximum(scale, tl.load(at + 12 * stride, mask=inside, other=0.0))
-    count = tl.sum(n, 0)
-    total = tl.sum(sums, 0)
-    abs_total = tl.sum(l1, 0)
-    mean = total / count
-    abs_mean = abs_total / count
-    most = tl.max(scale, 0)
-    squares = nothing
-    m2 = nothing
-    abs_m2 = nothing
-    for begin in range(first, last, width):
-        column = begin + tl.arange(0, width)
-        inside = column < last
-        at = table + column
-        some = tl.load(at, mask=inside, other=0.0)
-        each = tl.where(inside, some, 1.0)
-        factor = tl.load(at + 12 * stride, mask=inside, other=0.0) / most
-        squares += factor * factor * tl.load(at + 4 * stride, mask=inside, other=0.0)
-        distance = tl.load(at + 5 * stride, mask=inside, other=0.0) / each - mean
-        m2 += tl.load(at + 7 * stride, mask=inside, other=0.0) + some * distance * distance
-        distance = tl.load(at + 6 * stride, mask=inside, other=0.0) / each - abs_mean
-        abs_m2 += tl.load(at + 8 * stride, mask=inside, other=0.0) + some * distance * distance
+    count = _sum_of_row(table, first, last, width)
+    total = _sum_of_row(table + 5 * stride, first, last, width)
+    l1 = _sum_of_row(table + 6 * stride, first, last, width)
+    scale = _max_of_row(table + 12 * stride, 1, first, last, width)
+    sums, abs_sums = table + 5 * stride, table + 6 * stride
+    m2 = _merge_spread(table, sums, table + 7 * stride, first, last, total / count, width)
+    abs_m2 = _merge_spread(table, abs_sums, table + 8 * stride, first, last, l1 / count, width)
     out = merged + tensor * rows
     tl.store(out, count)
-    tl.store(out + 1, tl.sum(nans, 0))
-    tl.store(out + 2, tl.sum(infs, 0))
-    tl.store(out + 3, tl.sum(zeros, 0))
-    tl.store(out + 4, tl.sum(squares, 0))
+    for i in tl.static_range(1, 4):
+        tl.store(out + i, _sum_of_row(table + i * stride, first, last, width))
+    tl.store(out + 4, _merge_squares(table, stride, first, last, scale, width))
     tl.store(out + 5, total)
-    tl.store(out + 6, abs_total)
-    tl.store(out + 7, tl.sum(m2, 0))
-    tl.store(out + 8, tl.sum(abs_m2, 0))
-    tl.store(out + 9, tl.min(least, 0))
-    tl.store(out + 10, tl.min(abs_min, 0))
-    tl.store(out + 11, tl.max(greatest, 0))
-    tl.store(out + 12, most)
+    tl.store(out + 6, l1)
+    tl.store(out + 7, m2)
+    tl.store(out + 8, abs_m2)
+    for i in tl.static_range(9, 11):
+        tl.store(out + i, -_max_of_row(table + i * stride, -1, first, last, width))
+    tl.store(out + 11, _max_of_row(table + 11 * stride, 1, first, last, width))
+    tl.store(out + 12, scale)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -337,9 +385,17 @@ def _plan(sizes: Tuple[int, ...], samples: bool, device: Any, stream: int) -> _P
             run_begins += runs
             run_targets += range(target, target + len(runs) * RUN, RUN)
             target += counts[owner]
-    lists = (sizes, owners, places, firsts, run_owners, run_begins, run_targets)
-    tables = [upload(each, torch.int64, device) for each in lists]
-    return _Plan(len(places), *tables[:4], len(run_owners), *tables[4:], counts)
+    lists = {
+        "sizes": sizes,
+        "owners": owners,
+        "places": places,
+        "firsts": firsts,
+        "run_owners": run_owners,
+        "run_begins": run_begins,
+        "run_targets": run_targets,
+    }
+    tables = {name: upload(each, torch.int64, device) for name, each in lists.items()}
+    return _Plan(chunks=len(places), runs=len(run_owners), sample_counts=counts, **tables)
 
 
 @functools.lru_cache(maxsize=16)
@@ -353,9 +409,7 @@ def takes(dtype: Any) -> bool:
     return dtype in _TYPES
 
 
-def reduce(
-    dense: Sequence[Any], samples: bool, is_absolute: bool
-) -> Tuple[Any, Any, List[int]]:
+def reduce(dense: Sequence[Any], samples: bool, is_absolute: bool) -> Tuple[Any, Any, List[int]]:
     """Returns what `device_statistics._reduce` returns.
 
     Parameters

@@ -22,8 +22,9 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 HAS_MEDIAN, HAS_ABS_MEDIAN = _raw.SMD_HAS_MEDIAN, _raw.SMD_HAS_ABS_MEDIAN
 HAS_PROD, HAS_ABS_VARIANCE = _raw.SMD_HAS_PROD, _raw.SMD_HAS_ABS_VARIANCE
 
-# The rows of a table of figures, columns to those who read it (native/statistics.c): sums, the sum of squares divided by the square of the scale,
-# sums whose spread counts, the sums of squared distances from the mean; extremes.
+# The rows of a table of figures, columns to native/statistics.c, which reads it: sums, the sum of
+# squares divided by the square of the scale, sums whose spread counts, the sums of squared
+# distances from the mean; extremes.
 _COUNT, _NAN, _INF, _ZERO, _SQUARES, _SUM, _L1, _M2, _ABS_M2 = range(9)
 _MIN, _ABS_MIN, _MAX, _SCALE = range(9, 13)
 TABLE = 13
@@ -103,7 +104,7 @@ def reduce_tensors(
 
 
 def _dense(tensor: Any, in_order: bool) -> Any:
-    """Returns the elements one after the other; of a transposed tensor in memory order, if it may."""
+    """Returns the elements one after the other, in the order of memory if that may be."""
     if tensor.is_contiguous() and not tensor.is_neg():
         return tensor
     tensor = tensor.detach()
@@ -414,7 +415,7 @@ def _product_of(elements: Any, kind: Any) -> Tuple[Any, Any]:
 # ---- on the host ---------------------------------------------------------------------------
 
 
-def means_of(table: memoryview, count: int) -> List[float]:
+def means_of(table: "memoryview[float]", count: int) -> List[float]:
     """Returns the mean in each of `count` rows of a table."""
     numbers = table.tolist()
     columns = len(numbers) // count if count else 0

@@ -63,6 +63,9 @@ class Kind:
         self.size = tensor.numel() * tensor.element_size()
         self.takes = takes_statistics(tensor, 0) and tensor.numel() > _FEW
         self.is_float = bool(tensor.is_floating_point())
+        # None: the library has no such type.
+        self.number: Any
+        self.form: Any
         self.number, self.form = _DTYPES.get(self.dtype, (None, ""))
 
     def fits(self, tensor: Any) -> bool:

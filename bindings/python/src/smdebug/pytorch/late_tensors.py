@@ -342,7 +342,9 @@ class LateTensors:
         for members, table in launched.batch.tables():
             self._send_table(launched, members, table)
 
-    def _send_table(self, launched: _Launched, members: List[int], table: memoryview) -> None:
+    def _send_table(
+        self, launched: _Launched, members: List[int], table: "memoryview[float]"
+    ) -> None:
         hook, batch, step = self._hook, launched.batch, launched.step
         entries = [launched.entries[number] for number in members]
         try:
@@ -356,8 +358,8 @@ class LateTensors:
         except Exception as error:
             self._lose(step, entries, error)
             return
-        for number, error in failed:
-            self._lose(step, [entries[number]], error)
+        for number, reason in failed:
+            self._lose(step, [entries[number]], reason)
         if hook._metrics is not None:
             for entry, mean in zip(entries, means_of(table, len(entries))):
                 if not entry.is_void and is_metric(hook, entry):
