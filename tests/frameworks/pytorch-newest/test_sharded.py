@@ -19,15 +19,17 @@ from smdebug.rules import RuleSet
 SCRIPT = Path(__file__).parent / "sharded_training.py"
 
 
+# As tensors of the host are recorded, and as those of a device are.
+PATHS = {"host": {}, "device": {"SMDEBUG_TEST_DEVICE_PATH": "1"}}
 ALL_RECORD = [kind for kind in KINDS if not kind.endswith("_one")]
 WITH_ELEMENTS = [kind for kind in ALL_RECORD if not kind.endswith("_statistics")]
 
 
-def run(folder: Path, workers: int) -> None:
+def run(folder: Path, workers: int, path: str) -> None:
     running = [
         subprocess.Popen(
             [sys.executable, SCRIPT, folder, str(rank), str(workers)],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "SMDEBUG_LOG_LEVEL": "info"},
+            env={**os.environ, **PATHS[path], "OMP_NUM_THREADS": "1", "SMDEBUG_LOG_LEVEL": "info"},
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -38,12 +40,12 @@ def run(folder: Path, workers: int) -> None:
         assert process.returncode == 0, errors
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=PATHS)
+def folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """Returns the folder of all recorded trainings."""
     folder = tmp_path_factory.mktemp("sharded")
     for workers in sorted(set(KINDS.values())):
-        run(folder, workers)
+        run(folder, workers, request.param)
     return folder
 
 

@@ -30,6 +30,7 @@ from smdebug.pytorch.callbacks import (
 )
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.emptiness import warn_of_emptiness
+from smdebug.pytorch.late_entry import PLAIN
 from smdebug.pytorch.models import RegisteredModel, module_name
 from smdebug.pytorch.occasional import Occasional
 from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
@@ -59,7 +60,6 @@ _ROLES: Mapping[type, Mapping[str, str]] = {
 }
 
 _HOST = torch.device("cpu")
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 _DTYPES = {
     torch.float16: _raw.SMD_FLOAT16,
     torch.bfloat16: _raw.SMD_BFLOAT16,
@@ -183,7 +183,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def _saver(self) -> _raw.Saver:
         """Saves most tensors, each in one call.  Leaves others to `_save_left`."""
         # Metrics are logged too: if there may be some, the saver leaves all tensors.
-        types = _PLAIN if self._metrics is None and not self._late.takes_all else ()
+        types = PLAIN if self._metrics is None and not self._late.takes_all else ()
         return _raw.saver(self._handle, types, _DTYPES, self._saved_counts)
 
     def register_module(self, module: Any, name: Optional[str] = None) -> None:
@@ -497,7 +497,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     def _plain(self, value: Any) -> Any:
         """Returns the elements of a tensor on its device: strided, and without a graph."""
-        if type(value) not in _PLAIN:
+        if type(value) not in PLAIN:
             if hasattr(value, "to_local"):
                 value = value.to_local()  # this process's part of a distributed tensor
             if hasattr(value, "trigger_wait"):

@@ -11,12 +11,25 @@ from smdebug.pytorch.device_batch import DeviceBatch, takes_statistics
 from smdebug.pytorch.device_statistics import HAS_PROD
 from smdebug.pytorch.host_copies import current_stream
 
-__all__ = ["Entry", "Guard", "Kind", "Row", "is_metric", "row_of", "send_raw", "version_of"]
+__all__ = [
+    "PLAIN",
+    "Entry",
+    "Guard",
+    "Kind",
+    "Row",
+    "is_metric",
+    "row_of",
+    "send_raw",
+    "version_of",
+]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 # Name, shape, number of the element type, wanted figures, sample: as `_raw.save_late_rows` has it.
 Row = Tuple[str, Tuple[int, ...], int, int, Any]
+
+# Their elements are where they say they are.
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 # Tensors of so few elements are sent as they are.
 _FEW = 64
@@ -71,7 +84,8 @@ class Kind:
     def fits(self, tensor: Any) -> bool:
         """Returns True if a tensor is of this kind, and has its elements in memory as they are."""
         return (
-            self.is_float
+            type(tensor) in PLAIN  # not a part of a distributed tensor
+            and self.is_float
             and tensor.dtype is self.dtype
             and tensor.layout is torch.strided
             and tensor.shape == self.shape
