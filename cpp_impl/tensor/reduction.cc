@@ -64,7 +64,8 @@ std::optional<Reduction> ReductionFromName(std::string_view name) {
 std::string ReductionTensorName(Reduction reduction, std::string_view tensor,
                                 bool keeps_output_numbers) {
   std::string name = StrCat(kFolder, ReductionName(reduction), '/', tensor);
-  return keeps_output_numbers ? name : WithoutOutputNumbers(name);
+  const bool has_number = !keeps_output_numbers && name.find(':') != std::string::npos;
+  return has_number ? WithoutOutputNumbers(name) : name;
 }
 
 std::optional<SavedReduction> ParseReductionTensorName(std::string_view name) {
