@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 import pytest
 import smdebug.pytorch as smd
@@ -14,6 +14,11 @@ import torch
 from helpers import EVERY_STEP
 from smdebug.pytorch import device_batch
 from test_device import FIGURES, assert_alike, batches, model_of_two, on_a_device
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
 
 KERNEL = Path(__file__).with_name("device_kernel.py")
 
@@ -102,6 +107,43 @@ def test_a_default_device_of_the_training_changes_nothing(tmp_path):
     train(host, "cpu")
     with on_a_device():
         train(there, "meta")
+    assert_alike(smd.create_trial(host), smd.create_trial(there), True)
+
+
+@pytest.fixture
+def alone() -> Iterator[Any]:
+    """A mesh of one process, whose parts of a model are the whole."""
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    try:
+        yield torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def test_a_part_that_is_the_whole(tmp_path, alone):
+    def train(out_dir: str) -> None:
+        plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
+        model = parallelize_module(model_of_two(), alone, plan)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        included = ["weights", "gradients"]
+        with smd.Hook(
+            out_dir,
+            include_collections=included,
+            save_config=EVERY_STEP,
+            reduction_config=FIGURES,
+        ) as hook:
+            hook.register_module(model)
+            hook.register_optimizer(optimizer)
+            for x in batches(3):
+                optimizer.zero_grad()
+                model(x).square().mean().backward()
+                optimizer.step()
+
+    host, there = str(tmp_path / "host"), str(tmp_path / "device")
+    train(host)
+    with on_a_device():
+        train(there)
     assert_alike(smd.create_trial(host), smd.create_trial(there), True)
 
 

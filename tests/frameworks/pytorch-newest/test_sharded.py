@@ -40,7 +40,7 @@ def run(folder: Path, workers: int, path: str) -> None:
         assert process.returncode == 0, errors
 
 
-@pytest.fixture(scope="module", params=PATHS)
+@pytest.fixture(scope="module", params=["host", pytest.param("device", marks=pytest.mark.whole)])
 def folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """Returns the folder of all recorded trainings."""
     folder = tmp_path_factory.mktemp("sharded")
