@@ -1,4 +1,4 @@
-"""A Triton kernel that computes the statistics of many tensors in one pass over them."""
+"""Triton kernels that compute the statistics of many tensors in one pass over them."""
 
 from __future__ import annotations
 
