@@ -9,17 +9,20 @@ import pytest
 import smdebug.pytorch as smd
 import test_device
 import torch
-from helpers import EVERY_STEP
 from smdebug.pytorch import device_batch, device_kernel
 from smdebug.pytorch.device_statistics import reduce_tensors
 from test_device import FIGURES, assert_alike
+from test_device_newest import record_small_floats
 
 KINDS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
 
 def large(dtype: torch.dtype) -> List[torch.Tensor]:
     torch.manual_seed(6)
-    return [torch.randn(count).to(dtype) for count in (262_145, 1_000_003, 20_000_000)]
+    found = [torch.randn(count) for count in (262_145, 1_000_003, 20_000_000)]
+    # Two chunks begin with what is far from the rest.
+    found[1][0], found[1][device_kernel._CHUNK] = 3e4, -3e4
+    return [each.to(dtype) for each in found]
 
 
 @pytest.mark.parametrize("kernel", [device_kernel, None], ids=["triton", "plain"])
@@ -58,17 +61,7 @@ def test_tensors_of_all_types(tmp_path, monkeypatch, has_kernel):
 
 
 def test_small_floats(tmp_path):
-    def record(out_dir: str, device: str) -> None:
-        torch.manual_seed(1)
-        settings: Any = {"include_regex": ["."], "save_config": EVERY_STEP}
-        with smd.Hook(out_dir, reduction_config=FIGURES, **settings) as hook:
-            hook.set_mode(smd.modes.TRAIN)
-            hook.begin_step()
-            for dtype in (torch.float8_e5m2, torch.float8_e4m3fn):
-                for size in (1, 100, 5000):
-                    hook._save(f"{dtype}_{size}", torch.randn(size).to(dtype).to(device))
-
     host, there = str(tmp_path / "host"), str(tmp_path / "device")
-    record(host, "cpu")
-    record(there, "cuda")
+    record_small_floats(host, "cpu")
+    record_small_floats(there, "cuda")
     assert_alike(smd.create_trial(host), smd.create_trial(there), True)

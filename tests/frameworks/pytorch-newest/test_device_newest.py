@@ -66,21 +66,22 @@ def test_skipped_steps(tmp_path, is_fused):
         assert_alike(expected, found, True)
 
 
-def test_small_floats(tmp_path):
-    def record(out_dir: str) -> None:
-        torch.manual_seed(1)
-        settings: Any = {"include_regex": ["."], "save_config": EVERY_STEP}
-        with smd.Hook(out_dir, reduction_config=FIGURES, **settings) as hook:
-            hook.set_mode(smd.modes.TRAIN)
-            hook.begin_step()
-            for dtype in (torch.float8_e5m2, torch.float8_e4m3fn):
-                for size in (1, 100, 5000):
-                    hook._save(f"{dtype}_{size}", torch.randn(size).to(dtype))
+def record_small_floats(out_dir: str, device: str) -> None:
+    torch.manual_seed(1)
+    settings: Any = {"include_regex": ["."], "save_config": EVERY_STEP}
+    with smd.Hook(out_dir, reduction_config=FIGURES, **settings) as hook:
+        hook.set_mode(smd.modes.TRAIN)
+        hook.begin_step()
+        for dtype in (torch.float8_e5m2, torch.float8_e4m3fn):
+            for size in (1, 100, 5000):
+                hook._save(f"{dtype}_{size}", torch.randn(size).to(dtype).to(device))
 
+
+def test_small_floats(tmp_path):
     host, there = str(tmp_path / "host"), str(tmp_path / "device")
-    record(host)
+    record_small_floats(host, "cpu")
     with on_a_device():
-        record(there)
+        record_small_floats(there, "cpu")
     assert_alike(smd.create_trial(host), smd.create_trial(there), True)
 
 
