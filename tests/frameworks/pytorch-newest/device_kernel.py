@@ -13,7 +13,6 @@ from typing import List
 
 import torch
 import triton
-import triton.language as tl
 from smdebug.pytorch import device_kernel
 from smdebug.pytorch.device_statistics import reduce_tensors
 
@@ -89,9 +88,6 @@ def compute() -> None:
         assert torch.equal(again.table.nan_to_num(7), found.table.nan_to_num(7))
 
 
-KINDS = {"fp16": tl.float16, "i16": tl.int16, "fp32": tl.float32, "fp64": tl.float64}
-
-
 SIZES = {"fp16": 2, "i16": 2, "fp32": 4, "fp64": 8}
 
 
@@ -100,7 +96,6 @@ def compile_for(capability: int, kind: str) -> None:
     shared = {"addresses": "*i64", "sizes": "*i64", "owners": "*i64"}
     table = {"table": "*fp64", "stride": "i32"}
     reducing = {
-        "kind": KINDS[kind],
         "is_half_of_float32": kind == "i16",
         "has_scale": kind == "fp64",
         "is_absolute": True,
@@ -108,10 +103,14 @@ def compile_for(capability: int, kind: str) -> None:
         **device_kernel._shape(SIZES[kind]),
     }
     reducing.pop("num_warps")
-    copying = {"kind": KINDS[kind], "runs": 64, "length": 16}
+    copying = {"runs": 64, "length": 16}
     runs = {"begins": "*i64", "targets": "*i64", "samples": f"*{kind}", "count": "i32"}
     for kernel, given, constants in (
-        (device_kernel._reduce_chunks, {**shared, "places": "*i64", **table}, reducing),
+        (
+            device_kernel._reduce_chunks,
+            {**shared, "places": "*i64", "one": f"*{kind}", **table},
+            reducing,
+        ),
         (
             device_kernel._merge_chunks,
             {**table, "firsts": "*i64", "merged": "*fp64"},
@@ -134,5 +133,5 @@ if __name__ == "__main__":
         compute()
     else:
         for capability in (80, 90):
-            for kind in KINDS:
+            for kind in SIZES:
                 compile_for(capability, kind)

@@ -26,12 +26,7 @@ _COLUMNS = 1024  # columns that are merged at once
 _RUNS = 64  # runs of a sample that a program copies
 _ALIGNMENT = 16  # bytes that a thread loads at once
 
-_TYPES: Dict[Any, Any] = {
-    torch.float16: tl.float16,
-    torch.bfloat16: tl.int16,  # the upper half of a float32
-    torch.float32: tl.float32,
-    torch.float64: tl.float64,
-}
+_TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -143,7 +138,7 @@ def _store_rest(  # type: ignore[no-untyped-def]
     nans = tl.zeros((threads,), tl.int32)
     infs = tl.zeros((threads,), tl.int32)
     zeros = tl.zeros((threads,), tl.int32)
-    if not is_finite or not (abs_min > 0) or has_scale:
+    if has_scale or not (is_finite & (abs_min > 0)):
         scaled = tl.zeros((threads,), tl.float64)
         for at in range(0, count, tile):
             inside = at + offsets < count
@@ -186,9 +181,9 @@ def _reduce_chunks(  # type: ignore[no-untyped-def]
     sizes,
     owners,
     places,
+    one,
     table,
     stride,
-    kind: tl.constexpr,
     is_half_of_float32: tl.constexpr,
     has_scale: tl.constexpr,
     is_absolute: tl.constexpr,
@@ -200,6 +195,7 @@ def _reduce_chunks(  # type: ignore[no-untyped-def]
 ):
     """Computes the column of one chunk in a table of device_statistics.
 
+    `one` is one of the tensors, and tells their type.
     Each thread loads `loads` times `lanes` elements, a tile is what all of them load.  Sums are
     those of distances from the chunk's first element, the pivot: as the pivot is an element, what
     the shift adds is at most `width` roundings of a float64.
@@ -209,7 +205,7 @@ def _reduce_chunks(  # type: ignore[no-untyped-def]
     owner = tl.load(owners + chunk)
     begin = tl.load(places + chunk) * width
     count = tl.minimum(tl.load(sizes + owner) - begin, width).to(tl.int32)
-    elements = tl.load(addresses + owner).to(tl.pointer_type(kind))
+    elements = tl.load(addresses + owner).to(one.dtype)
     if is_aligned:
         elements = tl.multiple_of(elements, 16)
     elements += begin
@@ -331,7 +327,6 @@ def _copy_runs(  # type: ignore[no-untyped-def]
     targets,
     samples,
     count,
-    kind: tl.constexpr,
     runs: tl.constexpr,
     length: tl.constexpr,
 ):
@@ -342,7 +337,7 @@ def _copy_runs(  # type: ignore[no-untyped-def]
     begin = tl.load(begins + run, mask=is_run, other=0)
     target = tl.load(targets + run, mask=is_run, other=0)
     size = tl.load(sizes + owner)
-    elements = tl.load(addresses + owner).to(tl.pointer_type(kind))
+    elements = tl.load(addresses + owner).to(samples.dtype)
     step = tl.arange(0, length)
     inside = is_run[:, None] & (begin[:, None] + step[None, :] < size[:, None])
     x = tl.load(elements[:, None] + begin[:, None] + step[None, :], mask=inside)
@@ -430,9 +425,9 @@ def reduce(dense: Sequence[Any], samples: bool, is_absolute: bool) -> Tuple[Any,
         plan.sizes,
         plan.owners,
         plan.places,
+        _as_read(dense[0]),
         table,
         plan.chunks,
-        kind=_TYPES[dtype],
         is_half_of_float32=dtype is torch.bfloat16,
         has_scale=dtype is torch.float64,
         is_absolute=is_absolute,
@@ -445,6 +440,12 @@ def reduce(dense: Sequence[Any], samples: bool, is_absolute: bool) -> Tuple[Any,
     )
     found = _samples(addresses, plan, dtype) if samples else None
     return merged.t(), found, plan.sample_counts
+
+
+def _as_read(tensor: Any) -> Any:
+    """Returns a tensor of the type as which the kernels read its elements."""
+    # A bfloat16 is the upper half of a float32, which every GPU and the interpreter know.
+    return tensor.detach().view(torch.int16) if tensor.dtype is torch.bfloat16 else tensor
 
 
 def _shape(size: int) -> Dict[str, int]:
@@ -462,9 +463,8 @@ def _samples(addresses: Any, plan: _Plan, dtype: Any) -> Any:
         plan.run_owners,
         plan.run_begins,
         plan.run_targets,
-        found if dtype is not torch.bfloat16 else found.view(torch.int16),
+        _as_read(found),
         plan.runs,
-        kind=_TYPES[dtype],
         runs=_RUNS,
         length=RUN,
     )
