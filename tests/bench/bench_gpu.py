@@ -20,8 +20,8 @@ from typing import Any, Callable, List, NamedTuple, Tuple
 
 import smdebug.pytorch as smd
 import torch
+from bench_rules import rule_set_of
 from smdebug.pytorch.device_statistics import reduce_tensors
-from smdebug.rules import RuleSet
 from torch import nn
 from torch.nn import functional
 
@@ -148,7 +148,7 @@ def measure(folder: Path, rules: bool) -> Measured:
     alone, recorded = Training(GPT2, device), Training(GPT2, device)
     with hook_for(folder) as hook:
         if rules:
-            hook.attach(RuleSet())
+            hook.attach(rule_set_of("calibrated"))
         hook.register_module(recorded.model)
         hook.register_optimizer(recorded.optimizer)
         peaks = []
@@ -220,6 +220,7 @@ def try_on_the_host(folder: Path) -> None:
     os.environ["SMDEBUG_TEST_DEVICE_PATH"] = "1"
     training = Training(TINY, torch.device("cpu"))
     with hook_for(folder) as hook:
+        hook.attach(rule_set_of("calibrated"))
         hook.register_module(training.model)
         hook.register_optimizer(training.optimizer)
         for _ in range(3):

@@ -17,6 +17,7 @@ import transformers
 from helpers import EVERY_STEP
 from smdebug import modes
 from smdebug.integrations import LightningCallback, TrainerCallback
+from test_device import hook_for
 from torch import nn
 
 KINDS = ["min", "max", "mean", "std", "variance", "sum"]
@@ -211,8 +212,7 @@ def test_a_step_that_a_scaler_skips(out_dir, is_fused):
     optimizer = torch.optim.Adam(model.parameters(), fused=is_fused)
     scaler = torch.amp.GradScaler("cuda", init_scale=1024.0)
     included = ["weights", "gradients", "updates", "optimizer_state"]
-    settings: Any = {"include_collections": included, "reduction_config": BOTH}
-    with smd.Hook(out_dir, save_config=EVERY_STEP, **settings) as hook:
+    with hook_for(out_dir, include_collections=included, reduction_config=BOTH) as hook:
         hook.register_module(model)
         hook.register_optimizer(optimizer)
         for number, x in enumerate(test_device.batches(4)):

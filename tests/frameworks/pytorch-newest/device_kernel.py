@@ -26,7 +26,7 @@ def tensors(dtype: torch.dtype) -> List[torch.Tensor]:
     some = [torch.randn(n) for n in (1, 63, 1024, 2048, 2049, 7001)]
     some += [torch.randn(30, 70).t(), torch.zeros(10), torch.full((3000,), -0.1), *broken]
     some += [torch.randn(3000) * 1e-39, 1000 + 1e-3 * torch.randn(5000)]
-    # What is far from the rest at the beginning, at the end, and everywhere.
+    # One element that is far from the others, first or last in a chunk.
     for place in (0, 2047, 2048, -1):
         outlier = torch.randn(2500)
         outlier[place] = 3e4

@@ -13,7 +13,7 @@ import smdebug.pytorch as smd
 import torch
 from helpers import EVERY_STEP
 from smdebug.pytorch import device_batch
-from test_device import FIGURES, assert_alike, batches, model_of_two, on_a_device
+from test_device import FIGURES, assert_alike, batches, hook_for, model_of_two, on_a_device
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
@@ -30,12 +30,7 @@ def test_skipped_steps(tmp_path, is_fused):
         optimizer = torch.optim.Adam(model.parameters(), fused=is_fused)
         scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
         included = ["weights", "gradients", "updates", "optimizer_state"]
-        with smd.Hook(
-            out_dir,
-            include_collections=included,
-            save_config=EVERY_STEP,
-            reduction_config=FIGURES,
-        ) as hook:
+        with hook_for(out_dir, include_collections=included, reduction_config=FIGURES) as hook:
             hook.register_module(model)
             hook.register_optimizer(optimizer)
             for number, x in enumerate(batches(4)):
@@ -90,12 +85,7 @@ def test_a_default_device_of_the_training_changes_nothing(tmp_path):
         model = model_of_two()
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
         included = ["weights", "gradients", "updates", "learning_rate"]
-        with smd.Hook(
-            out_dir,
-            include_collections=included,
-            save_config=EVERY_STEP,
-            reduction_config=FIGURES,
-        ) as hook:
+        with hook_for(out_dir, include_collections=included, reduction_config=FIGURES) as hook:
             hook.register_module(model)
             hook.register_optimizer(optimizer)
             for x in batches(3):
@@ -128,12 +118,7 @@ def test_a_part_that_is_the_whole(tmp_path, alone):
         model = parallelize_module(model_of_two(), alone, plan)
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
         included = ["weights", "gradients"]
-        with smd.Hook(
-            out_dir,
-            include_collections=included,
-            save_config=EVERY_STEP,
-            reduction_config=FIGURES,
-        ) as hook:
+        with hook_for(out_dir, include_collections=included, reduction_config=FIGURES) as hook:
             hook.register_module(model)
             hook.register_optimizer(optimizer)
             for x in batches(3):

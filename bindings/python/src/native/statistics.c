@@ -185,8 +185,7 @@ static void FillStatistics(const double *row, Py_ssize_t columns, uint32_t wante
   if (row[NANS] == 0) FillFigures(row, columns, out);
 }
 
-/* Saves a row; `item` is (name, shape, dtype, wanted, sample).  Returns -1 with an exception set.
- */
+/* Saves a row; `item` is as save_late_rows() has it.  Returns -1 with an exception set. */
 static int SaveRow(smd_hook *hook, int64_t step, const double *row, Py_ssize_t columns,
                    PyObject *item) {
   smd_statistics statistics = SMD_STATISTICS_INIT;

@@ -169,7 +169,7 @@ class LateTensors:
             return None
         try:
             kind = self._kinds.get(name)
-            # What is not reduced at once must not keep the graph of its computation.
+            # A tensor that waits is detached, so that its graph is not kept.
             if kind is None or not self._is_batching or not kind.fits(tensor):
                 tensor = hook._plain(tensor)
                 kind = self._kinds[name] = Kind(tensor)
