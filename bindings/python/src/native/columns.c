@@ -316,10 +316,14 @@ typedef struct {
 
 enum { MOST_PARTS = 16 };
 
-/* Returns whether a text contains one of the parts, which all begin with the same byte. */
+/* Returns whether a text contains one of the parts, of two bytes or more, which all begin with the
+ * same byte. */
 static int Contains(const char *at, const char *end, const Part *parts, Py_ssize_t count) {
   while ((at = memchr(at, parts[0].bytes[0], (size_t)(end - at))) != NULL) {
+    const char second = at + 1 < end ? at[1] : '\0';
     for (Py_ssize_t i = 0; i < count; ++i) {
+      /* Most parts end here, without a call. */
+      if (parts[i].bytes[1] != second) continue;
       if (end - at >= parts[i].size && memcmp(at, parts[i].bytes, (size_t)parts[i].size) == 0) {
         return 1;
       }
@@ -330,7 +334,7 @@ static int Contains(const char *at, const char *end, const Part *parts, Py_ssize
 }
 
 /* column_find(address of an ArrowArray of texts, (bytes, ...)) -> list of the rows that contain one
- * of the bytes, which all begin with the same one */
+ * of the parts, of two bytes or more, which all begin with the same one */
 PyObject *SmdColumnFind(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *address;
   PyObject *given;
@@ -344,6 +348,7 @@ PyObject *SmdColumnFind(PyObject *Py_UNUSED(module), PyObject *args) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject *part = PyTuple_GetItem(given, i);
     if (PyBytes_AsStringAndSize(part, &parts[i].bytes, &parts[i].size) < 0) return NULL;
+    if (parts[i].size < 2) return PyErr_Format(PyExc_ValueError, "a part is shorter than two bytes");
   }
   array = ArrayAt(address);
   if (array == NULL) return NULL;
