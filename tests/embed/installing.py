@@ -8,8 +8,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from main_build import BUILD  # noqa: F401
+
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
 SECONDS = 120
 COMPILING = 2400  # seconds: the whole library on two cores that others use as well
 

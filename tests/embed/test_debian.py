@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from installing import ROOT, compile_library, copy_of_sources, first_block, run
+from main_build import in_groups
 
 PRINTED = "4 x 3, 1 finding(s)"
 
@@ -13,7 +14,7 @@ def packages(tmp_path_factory):
     """All packages, by name."""
     folder = tmp_path_factory.mktemp("deb")
     sources = copy_of_sources(folder / "sources")
-    run(["cmake", "--preset", "deb", "-B", sources / "build"], sources)
+    run(["cmake", "--preset", "deb", "-B", sources / "build", f"-D{in_groups()}"], sources)
     compile_library(sources / "build", sources)
     run(["cpack", "-B", folder], sources / "build")
     return {path.name.split("_")[0]: path for path in folder.glob("*.deb")}

@@ -170,18 +170,18 @@ def test_as_a_subproject(way, tmp_path):
     body = {
         "add_subdirectory": f'add_subdirectory("{sources}" smdebug EXCLUDE_FROM_ALL)',
         "FetchContent": (
-            f'include(FetchContent)\nFetchContent_Declare(smdebug SOURCE_DIR "{sources}")\n'
-            "FetchContent_MakeAvailable(smdebug)"
+            "include(FetchContent)\nFetchContent_Declare(smdebug\n"
+            f'  SOURCE_DIR "{sources}" BINARY_DIR smdebug)\nFetchContent_MakeAvailable(smdebug)'
         ),
     }[way]
     lists = cmake_lists("cc", body).replace("LANGUAGES CXX", "LANGUAGES C CXX")
     # Names that a project may well use itself.
     lists += "add_custom_target(uninstall)\nadd_custom_target(lint)\n"
     (tmp_path / "CMakeLists.txt").write_text(lists, encoding="utf-8")
-    # Where the library's own builds are, and with their settings, so that the objects are the same.
+    # In one folder of the sources, so that both ways have the same objects, and fast ones.
     build = sources / "build"
     configure = ["cmake", "-S", ".", "-B", build, "-G", "Ninja", "-DSMDEBUG_DEVELOPER=ON"]
-    run([*configure, "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], tmp_path)
+    run([*configure, "-DSMDEBUG_UNITY=ON", "-DCMAKE_CXX_FLAGS=-O0"], tmp_path)
     compile_library(build, sources, "--target", "first")
     assert expected in run([build / "first"], tmp_path)
     assert not list(build.rglob("*_test"))

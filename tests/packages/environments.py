@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from main_build import in_groups
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "libsmdebug"
@@ -64,9 +66,10 @@ class Environment:
 
     def build(self, *options_and_sources):
         """Installs from sources, with objects that `make` has compiled if they are in ccache."""
-        settings = {"build-dir": "build", "cmake.define.SMDEBUG_DEVELOPER": "ON"}
+        defined = ("SMDEBUG_DEVELOPER=ON", in_groups())
+        settings = ("build-dir=build", *(f"cmake.define.{each}" for each in defined))
         self.install(
-            *(f"--config-settings={name}={value}" for name, value in settings.items()),
+            *(f"--config-settings={setting}" for setting in settings),
             *options_and_sources, timeout=1200,
             CC="cc", CXX="c++", CCACHE_BASEDIR=str(options_and_sources[-1]), CCACHE_NOHASHDIR="1",
         )

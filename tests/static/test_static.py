@@ -9,13 +9,14 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "embed"))
 from installing import ROOT, compile_library, copy_of_sources, first_block, run  # noqa: E402
+from main_build import in_groups  # noqa: E402
 
 PROGRAMS = {
     "c": ("README.md", "c", "C", "4 x 3, 1 finding(s)"),
     "cc": ("docs/cpp.md", "cpp", "CXX", "loss at step 8: 0.111"),
 }
 OPTIONS = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DBUILD_SHARED_LIBS=OFF",
-           "-DSMDEBUG_CLI=OFF", "-DSMDEBUG_DEVELOPER=ON"]  # fmt: skip
+           "-DSMDEBUG_CLI=OFF", "-DSMDEBUG_DEVELOPER=ON", f"-D{in_groups()}"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

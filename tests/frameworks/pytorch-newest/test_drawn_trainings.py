@@ -1,10 +1,12 @@
 """Rules spare healthy ways to train, and find gross faults, in trainings drawn at random.
 
-A small part of tests/rules/generator.py, with tuning seeds: `make measure-rules` runs it whole.
+A small part of tests/rules/generator.py, with tuning seeds: `make measure-rules` runs it whole.  WHOLE
+in the environment draws two healthy trainings of each kind in place of one.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Iterator
@@ -19,7 +21,6 @@ from drawing import draw  # noqa: E402
 from generator import Run, run, seeds_of  # noqa: E402
 from severities import GRADED  # noqa: E402
 
-EACH = 2
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -32,33 +33,32 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-def runs_of(name: str, folder: Path, is_fault: bool) -> Iterator[Run]:
+def runs_of(name: str, folder: Path, is_fault: bool, count: int) -> Iterator[Run]:
     """Yields the first runs of that kind which count."""
-    count = 0
     for seed in seeds_of("tuning", 0, 400):
         drawn = run(seed, folder, f"^{name}$", is_fault=is_fault)
         if drawn is None or not (is_fault or drawn.learns or name == "resumed"):
             continue
         yield drawn
-        count += 1
-        if count == EACH:
+        count -= 1
+        if count == 0:
             return
 
 
 @pytest.mark.parametrize("way", BENIGN)
 def test_healthy_ways_are_spared(way: str, tmp_path: Path) -> None:
-    for each in runs_of(way, tmp_path, is_fault=False):
+    count = 2 if os.environ.get("WHOLE") else 1
+    for each in runs_of(way, tmp_path, is_fault=False, count=count):
         assert [(one.rule, one.check, one.message) for one in each.found] == [], each.drawn
         assert each.live_is_stored is not False
 
 
 @pytest.mark.parametrize("fault", [each.name for each in GRADED])
 def test_gross_faults_are_found(fault: str, tmp_path: Path) -> None:
-    found = [
+    assert any(
         any(one.is_expected for one in each.found)
-        for each in runs_of(fault, tmp_path, is_fault=True)
-    ]
-    assert any(found), fault
+        for each in runs_of(fault, tmp_path, is_fault=True, count=2)
+    ), fault
 
 
 @pytest.mark.parametrize(
