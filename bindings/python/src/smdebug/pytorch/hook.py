@@ -37,6 +37,7 @@ from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
 from smdebug.pytorch.scalers import forget_scaled, watch_scaled
 from smdebug.pytorch.steps import StepHook
 from smdebug.pytorch.torch_state import note_graph
+from smdebug.pytorch.wrapped import unwrapped
 
 if TYPE_CHECKING:
     from smdebug.rules.rule_set import RuleSet
@@ -502,7 +503,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 value = value.to_local()  # this process's part of a distributed tensor
             if hasattr(value, "trigger_wait"):
                 value = value.trigger_wait()  # an AsyncCollectiveTensor has no elements of its own
-        value = value.detach()
+        value = unwrapped(value.detach())
         if value.layout is not torch.strided:
             value = value.to_dense()
         if value.is_floating_point() and value.dtype not in _DTYPES:
