@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Protocol, Tuple
 
 from smdebug.core.utils import import_framework
-from smdebug.pytorch.torch_state import in_backward, is_compiling, note_graph
+from smdebug.pytorch.torch_state import in_backward, is_compiling, is_probing, note_graph
 
 if TYPE_CHECKING:
     from smdebug import _raw
@@ -179,7 +179,7 @@ class AfterLoss(AfterForward):
     __slots__ = ()
 
     def __call__(self, module: Any, inputs: Any, *rest: Any) -> None:
-        if is_compiling() or in_backward():
+        if is_compiling() or in_backward() or is_probing():
             return
         self._hook._on_loss(self.name)
         super().__call__(module, inputs, *rest)

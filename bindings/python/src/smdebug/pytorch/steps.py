@@ -19,7 +19,7 @@ from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
 from smdebug.pytorch.shards import is_distributed, place_in_models, place_of
-from smdebug.pytorch.torch_state import in_backward, is_generating, was_compiled
+from smdebug.pytorch.torch_state import in_backward, is_generating, is_probing, was_compiled
 
 __all__ = ["StepHook"]
 
@@ -218,7 +218,7 @@ class StepHook(FrameworkHook):
         if in_backward():
             return
         has_gradients = torch.is_grad_enabled()
-        if not has_gradients and is_generating():
+        if is_probing() or (not has_gradients and is_generating()):
             self._is_saving = False
             return
         is_training = self._follow(self._trains(module))
@@ -242,7 +242,7 @@ class StepHook(FrameworkHook):
     def _on_return(self, model: RegisteredModel, outputs: Any) -> None:
         """Records the loss that a model returns by name, and ends what `generate` switched off."""
         self._is_saving = self._saves_step and not self._is_interrupted
-        if not self._is_saving or in_backward():
+        if not self._is_saving or in_backward() or is_probing():
             return
         self._save_returned_loss(model, outputs)
         self._late.on_return()

@@ -7,7 +7,15 @@ from typing import Any, Callable, Optional, Set
 
 from smdebug.core.utils import import_framework
 
-__all__ = ["in_backward", "is_compiling", "is_generating", "note_graph", "was_compiled"]
+__all__ = [
+    "has_pipelines",
+    "in_backward",
+    "is_compiling",
+    "is_generating",
+    "is_probing",
+    "note_graph",
+    "was_compiled",
+]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
@@ -70,6 +78,25 @@ def is_generating() -> bool:
         if frame.f_code.co_name == "generate" and isinstance(
             frame.f_locals.get("self"), torch.nn.Module
         ):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def has_pipelines() -> bool:
+    """Returns True if the job may spread stages of a model over processes."""
+    return "torch.distributed.pipelining.stage" in sys.modules
+
+
+def is_probing() -> bool:
+    """Returns True if a stage of a pipeline calls its part of the model, or the loss, with tensors
+    that hold no data, to learn the shapes of the results: once, before the first step."""
+    if not has_pipelines():
+        return False
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if "inference" in code.co_name and code.co_filename.endswith("pipelining/stage.py"):
             return True
         frame = frame.f_back
     return False
