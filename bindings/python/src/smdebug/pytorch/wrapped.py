@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
+from smdebug.core.utils import import_framework
 
 __all__ = ["unwrapped"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 # None before PyTorch 2.
 _unwrap: Any = getattr(getattr(torch, "func", None), "debug_unwrap", None)
