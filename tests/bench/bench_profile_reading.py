@@ -4,9 +4,9 @@
 usage: bench_profile_reading.py [ROWS]
 
 ROWS samples (250,800: ten minutes of 96 CPUs and 8 GPUs, each 500 ms) and as many events.  Each
-figure is the best of three.  What runs on one thread has processor time, which other work on the
-machine disturbs least; opening, and frames, for which two threads work, have wall time.
-SMDEBUG_ORIGINAL_PYTHON names the interpreter of the original, which reads a tenth of it.
+figure is the best of three, in processor time, which other work on the machine disturbs least; all
+runs on one thread, but opening, which may wait, has its wall time.  SMDEBUG_ORIGINAL_PYTHON names the interpreter of the original, which
+reads a tenth of it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def seconds_of(action: Callable[[], object]) -> float:
     return best
 
 
-def wall_of(action: Callable[[], object]) -> float:
+def opening(action: Callable[[], object]) -> float:
     """Returns the shortest wall time of three runs."""
     best = float("inf")
     for _ in range(3):
@@ -122,11 +122,11 @@ def classes(path: str) -> Dict[str, float]:
 
     with tempfile.TemporaryDirectory() as out:
         return {
-            "open": wall_of(lambda: create_trial(path, profiler=True, output_dir=out)),
+            "open": opening(lambda: create_trial(path, profiler=True, output_dir=out)),
             "samples, as Python objects": seconds_of(samples),
             "events, as Python objects": seconds_of(events),
-            "samples, as a frame of pandas": wall_of(lambda: PandasFrame(path).get_all_system_metrics()),
-            "events, as a frame of pandas": wall_of(lambda: PandasFrame(path).get_all_framework_metrics()),
+            "samples, as a frame of pandas": seconds_of(lambda: PandasFrame(path).get_all_system_metrics()),
+            "events, as a frame of pandas": seconds_of(lambda: PandasFrame(path).get_all_framework_metrics()),
         }
 
 
@@ -170,8 +170,7 @@ def rows_of_page(taken: Dict[str, float], rows: int, theirs: Dict[str, float]) -
         rate *= 2 if what.startswith("rules") else 1
         times = f"{rate * theirs[what]:.3g}" if what in theirs else ""
         goals = [f">= {goal / 1e6:.0f}", reached(rate >= goal)] if goal else ["", ""]
-        unit = "M rows/s" if "frame" in what else "M rows/CPU s"
-        table.append([what, f"{rate / 1e6:.3g}", unit, *goals, times])
+        table.append([what, f"{rate / 1e6:.3g}", "M rows/CPU s", *goals, times])
     return table
 
 

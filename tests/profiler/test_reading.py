@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import threading
 import time
 from pathlib import Path
 
@@ -120,22 +119,6 @@ def strict(path):
     from smdebug.tables.columns import batches
 
     return batches(smdebug.scan(path, "profile_events", damage="fail"))
-
-
-def test_reading_that_ends_early_ends_its_thread(folder):
-    from smdebug.tables.columns import batches
-
-    path = folder()
-    event = '{"name": "a", "pid": 0, "ph": "X", "ts": %d, "dur": 1}'
-    timeline(path, "[" + ",".join(event % i for i in range(100_000)) + "]")
-    threads = threading.active_count()
-    parts = batches(smdebug.scan(path, "profile_events"))
-    first = next(parts)
-    assert 4096 <= len(first["start"]) < 100_000 and threading.active_count() == threads + 1
-    parts.close()
-    assert threading.active_count() == threads
-    whole = batches(smdebug.scan(path, "profile_events"))
-    assert sum(len(part["start"]) for part in whole) == 100_000 + 420
 
 
 def test_names_of_files_with_paths_or_nonsense_are_skipped(folder):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from itertools import chain
 from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -53,16 +51,6 @@ _Array._fields_ = [
     ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Array))),
     ("private_data", ctypes.c_void_p),
 ]
-
-
-class _Batch(_Array):
-    """Rows that are released with the object."""
-
-    def __del__(self) -> None:
-        if self.release:
-            self.release(ctypes.byref(self))
-
-
 _Stream._fields_ = [
     ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Schema))),
     ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Array))),
@@ -76,9 +64,6 @@ _pointer_of.restype = ctypes.c_void_p
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 _LETTERS = {"int64": "q", "timestamp[us]": "q", "double": "d"}
-
-# Rows that are worth a thread.
-_MANY = 4096
 
 # Stands for nulls in arrays of integers.
 NO_INTEGER = -(2**63)
@@ -114,35 +99,23 @@ def batches(
 def _read(scan: Scan) -> Iterator[Dict[str, Tuple[Any, str]]]:
     """Yields the columns' arrays and types; they live until the next ones are asked for."""
     types = scan.schema
-    for batch in _batches(scan):
-        yield {
-            name: (batch.children[i].contents, kind)
-            for i, (name, kind) in enumerate(types.items())
-        }
-
-
-def _batches(scan: Scan) -> Iterator[_Batch]:
-    """Yields the rows; while the caller uses many, a thread has C read the next ones."""
     capsule = scan.__arrow_c_stream__()
     # The capsule releases the stream when it is freed.
     stream = _Stream.from_address(_pointer_of(capsule, b"arrow_array_stream"))
-    with ExitStack() as stack:
-        pool = None
-        batch = _next(stream)
-        while batch.release:
-            if pool is None and batch.length >= _MANY:
-                pool = stack.enter_context(ThreadPoolExecutor(1, "smdebug-scan"))
-            coming = pool.submit(_next, stream) if pool else None
-            yield batch
-            batch = coming.result() if coming else _next(stream)
-
-
-def _next(stream: _Stream) -> _Batch:
-    batch = _Batch()
-    if stream.get_next(ctypes.byref(stream), ctypes.byref(batch)) != 0:
-        message = stream.get_last_error(ctypes.byref(stream))
-        raise SMDebugRuntimeError((message or b"out of memory").decode(errors="replace"))
-    return batch
+    while True:
+        array = _Array()
+        if stream.get_next(ctypes.byref(stream), ctypes.byref(array)) != 0:
+            message = stream.get_last_error(ctypes.byref(stream))
+            raise SMDebugRuntimeError((message or b"out of memory").decode(errors="replace"))
+        if not array.release:
+            return
+        try:
+            yield {
+                name: (array.children[i].contents, kind)
+                for i, (name, kind) in enumerate(types.items())
+            }
+        finally:
+            array.release(ctypes.byref(array))
 
 
 def _column(array: Any, kind: str) -> List[Any]:

@@ -121,6 +121,8 @@ class EventColumns:
 
     def threads(self) -> Any:
         """Returns the threads' numbers; of events without one, a number for the phase."""
+        import pandas as pd
+
         threads = self._numbers("tid").copy()
         places = self._np.flatnonzero(threads == NO_INTEGER)
         if len(places):
@@ -128,7 +130,7 @@ class EventColumns:
             count = len(phases.texts) + 1
             rows = self._rows[places]
             pairs = nodes.codes[rows].astype("int64") * count + phases.codes[rows]
-            known, inverse = self._np.unique(pairs, return_inverse=True)
+            inverse, known = pd.factorize(pairs)  # which does not sort
             numbers = [
                 thread_of(nodes.texts[pair // count], phases.texts[pair % count]) for pair in known
             ]
