@@ -218,15 +218,21 @@ def test_elements_that_are_not_what_memory_holds(out_dir):
 def test_tensors_that_stand_for_others(out_dir):
     # PyTorch 1 has it in another module.
     vmap = torch.vmap if hasattr(torch, "vmap") else torch._vmap_internals.vmap
+    # Nor does it say what they stand for.
+    are_recorded = hasattr(getattr(torch, "func", None), "debug_unwrap")
+    failures = 0 if are_recorded else 2 * 3
     model = model_of_two()
     with recorded(out_dir, model, raise_errors=False) as hook:
         batch = vmap(model)(X)
-        assert hook.failures == 2 * 3
+        assert hook.failures == failures
         np.testing.assert_array_equal(batch.detach(), model(X).detach())
-        assert hook.failures == 2 * 3
+        assert hook.failures == failures
     trial = smd.create_trial(out_dir)
     assert trial.tensor("Sequential_0.weight").steps() == [0, 1]
-    assert trial.tensor("0_output_0").steps() == [1]
+    outputs = trial.tensor("0_output_0")
+    assert outputs.steps() == ([0, 1] if are_recorded else [1])
+    if are_recorded:
+        np.testing.assert_array_equal(outputs.value(0), outputs.value(1))
 
 
 def test_kinds_of_tensors_of_ones_own(out_dir):
