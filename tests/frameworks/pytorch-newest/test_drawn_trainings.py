@@ -21,7 +21,6 @@ from drawing import draw  # noqa: E402
 from generator import Run, run, seeds_of  # noqa: E402
 from severities import GRADED  # noqa: E402
 
-
 pytestmark = pytest.mark.timeout(300)
 
 

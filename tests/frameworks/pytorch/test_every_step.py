@@ -218,7 +218,7 @@ def test_elements_that_are_not_what_memory_holds(out_dir):
 def test_tensors_that_stand_for_others(out_dir):
     # PyTorch 1 has it in another module.
     vmap = torch.vmap if hasattr(torch, "vmap") else torch._vmap_internals.vmap
-    # Nor does it say what they stand for.
+    # Newer versions say what such a tensor stands for.
     are_recorded = hasattr(getattr(torch, "func", None), "debug_unwrap")
     failures = 0 if are_recorded else 2 * 3
     model = model_of_two()

@@ -10,7 +10,7 @@ __all__ = ["unwrapped"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
-# None before PyTorch 2.
+# None in older versions of PyTorch.
 _unwrap: Any = getattr(getattr(torch, "func", None), "debug_unwrap", None)
 
 
