@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import smdebug.pytorch as smd
 import torch
 from pipelined_training import KINDS, MICRO_BATCHES, STEPS
 from smdebug.trials import create_trial
@@ -43,3 +44,15 @@ def test_each_stage_records_what_it_applies(kind: str, tmp_path: Path) -> None:
     assert f"stage0_output_{MICRO_BATCHES - 1}" in names
     assert f"stage0_output_{MICRO_BATCHES}" not in names
     assert f"MSELoss_output_{MICRO_BATCHES}" not in names
+
+
+def test_without_a_stage_a_missing_loss_is_named(tmp_path: Path, caplog) -> None:
+    """Whoever imports pipelines, as this file does, need not train one."""
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with smd.Hook(str(tmp_path)) as hook:
+        hook.register_module(model)
+        hook.register_optimizer(optimizer)
+        model(torch.ones(2, 4)).sum().backward()
+        optimizer.step()
+    assert "no loss was recorded" in caplog.text

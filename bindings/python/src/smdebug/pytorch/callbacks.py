@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Protocol, Tuple
 
 from smdebug.core.utils import import_framework
-from smdebug.pytorch.torch_state import in_backward, is_compiling, is_probing, note_graph
+from smdebug.pytorch.torch_state import in_backward, in_stage, is_compiling, is_probing, note_graph
 
 if TYPE_CHECKING:
     from smdebug import _raw
@@ -96,6 +96,7 @@ class BeforeModel(_Callback):
         if is_compiling():
             note_graph(self._key)
             return
+        self._model.is_stage = self._model.is_stage or in_stage()
         self._hook._on_call(self._model, module)
         if self._hook._profile is not None:
             self._hook._profile.before_model()

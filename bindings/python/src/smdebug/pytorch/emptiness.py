@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, List
 
 from smdebug.core.collection import CollectionKeys
-from smdebug.pytorch.torch_state import has_pipelines
 
 __all__ = ["warn_of_emptiness"]
 
@@ -42,7 +41,8 @@ def _warnings(hook: Any) -> List[str]:
     trained = hook._training_steps > 0 and any(model.has_changed() for model in hook._models)
     has_loss = bool(hook.get_collection(CollectionKeys.LOSSES).tensor_names)
     # Only the last stage of a pipeline has a loss.
-    if trained and not has_loss and not has_pipelines():
+    is_stage = any(model.is_stage for model in hook._models)
+    if trained and not has_loss and not is_stage:
         found.append(
             "no loss was recorded; give the loss module to register_loss, or call "
             'record_tensor_value("loss", loss); a loss that the model returns can be included by '

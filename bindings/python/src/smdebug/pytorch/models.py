@@ -40,6 +40,7 @@ class RegisteredModel:
         "_module",
         "_versions",
         "_parameters",
+        "is_stage",
         "key",
         "name",
     )
@@ -47,6 +48,8 @@ class RegisteredModel:
     def __init__(self, module: Any, name: str, is_named: bool) -> None:
         self._module = weakref.ref(module)
         self._is_named = is_named
+        #: Whether a stage of a pipeline has called it.
+        self.is_stage = False
         self.key = next(_keys)
         self.name = name
         # The list keeps inner modules, and the model has to keep the list.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, Optional, Set
+from typing import Any, Callable, Iterator, Optional, Set
 
 from smdebug.core.utils import import_framework
 
 __all__ = [
-    "has_pipelines",
     "in_backward",
+    "in_stage",
     "is_compiling",
     "is_generating",
     "is_probing",
@@ -83,20 +83,23 @@ def is_generating() -> bool:
     return False
 
 
-def has_pipelines() -> bool:
-    """Returns True if the job may spread stages of a model over processes."""
-    return "torch.distributed.pipelining.stage" in sys.modules
+def _callers_in_stage() -> Iterator[str]:
+    """Yields the names of the functions of a stage of a pipeline that are being called."""
+    if "torch.distributed.pipelining.stage" not in sys.modules:
+        return
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("pipelining/stage.py"):
+            yield frame.f_code.co_name
+        frame = frame.f_back
+
+
+def in_stage() -> bool:
+    """Returns True if a stage of a pipeline calls its part of the model, or the loss."""
+    return any(_callers_in_stage())
 
 
 def is_probing() -> bool:
     """Returns True if a stage of a pipeline calls its part of the model, or the loss, with tensors
     that hold no data, to learn the shapes of the results: once, before the first step."""
-    if not has_pipelines():
-        return False
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if "inference" in code.co_name and code.co_filename.endswith("pipelining/stage.py"):
-            return True
-        frame = frame.f_back
-    return False
+    return any("inference" in name for name in _callers_in_stage())
