@@ -99,6 +99,7 @@ def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Two processors on this machine."""
     os.environ["RAY_AUTH_MODE"] = "disabled"  # else Ray writes a token into the home folder
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_worker_niceness"] = "0"  # else other tests leave its workers no processor
     import ray
     from ray.data import DataContext
 
