@@ -21,6 +21,7 @@ from smdebug.exceptions import SMDebugValueError
 from smdebug.integrations import LightningCallback, TrainerCallback, recording
 from smdebug.rules import RuleSet
 from torch import nn
+from trainers import language_model, sentences, settings_of
 
 ALWAYS_STOPS = ("VanishingGradient", {"threshold": 1e9})
 
@@ -30,21 +31,6 @@ def stopping() -> RuleSet:
 
 
 # ---- transformers -------------------------------------------------------------------------
-
-
-def language_model() -> Any:
-    torch.manual_seed(8)
-    config = transformers.GPT2Config(
-        vocab_size=17, n_positions=8, n_embd=8, n_layer=1, n_head=2,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
-    )  # fmt: skip
-    return transformers.GPT2LMHeadModel(config)
-
-
-def sentences(count: int) -> List[Any]:
-    torch.manual_seed(9)
-    ids = torch.randint(17, (count, 6))
-    return [{"input_ids": each, "labels": each} for each in ids]
 
 
 class Gradients(transformers.TrainerCallback):
@@ -60,10 +46,8 @@ class Gradients(transformers.TrainerCallback):
 
 
 def trainer_of(folder: Any, callbacks: List[Any], **settings: Any) -> Any:
-    arguments = transformers.TrainingArguments(
-        output_dir=str(folder), per_device_train_batch_size=2, per_device_eval_batch_size=2,
-        gradient_accumulation_steps=2, max_steps=4, learning_rate=1e-2, max_grad_norm=0.1,
-        use_cpu=True, report_to=[], save_strategy="no", disable_tqdm=True, logging_steps=1,
+    arguments = settings_of(
+        folder, max_steps=4, gradient_accumulation_steps=2, learning_rate=1e-2, max_grad_norm=0.1,
         **settings,
     )  # fmt: skip
     return transformers.Trainer(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import weakref
+from typing import Any, Callable, Optional
 
 from smdebug.core.utils import import_framework
 from smdebug.integrations.torch_callback import TorchCallback
+from smdebug.integrations.trainer_loss import record_loss, trainer_above
 
 __all__ = ["TrainerCallback"]
 
@@ -15,9 +17,10 @@ transformers = import_framework("transformers", "transformers", "smdebug.integra
 class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ignore[misc, name-defined]
     """Records a training: ``Trainer(..., callbacks=[TrainerCallback("run")])``.
 
-    A step is one of the optimizer.  Losses, the learning rate and the numbers that the trainer
-    logs are recorded; evaluations have the mode EVAL.  If an attached rule recommends to stop,
-    the trainer stops after the step.  The trial is finished when the training ends.
+    A step is one of the optimizer.  The loss that the trainer trains with, the learning rate and
+    the numbers that it logs are recorded; evaluations have the mode EVAL.  If an attached rule
+    recommends to stop, the trainer stops after the step.  The trial is finished when the training
+    ends.
 
     Parameters
     ----------
@@ -31,10 +34,18 @@ class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ign
         Further parameters of `smdebug.pytorch.Hook`.
     """
 
+    # Gives the trainer its own method back.
+    _undo: Optional[Callable[[], None]] = None
+
     def on_train_begin(
         self, args: Any, state: Any, control: Any, model: Any = None, **given: Any
     ) -> None:
-        self._register(model, [given["optimizer"]])
+        if self._register(model, [given["optimizer"]]) is None:
+            return
+        trainer = trainer_above()
+        if trainer is not None:
+            self_of = weakref.ref(self)
+            self._undo = record_loss(trainer, lambda: getattr(self_of(), "_recorder", None))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         if self._end_step():
@@ -45,3 +56,9 @@ class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ign
 
     def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         self.close()
+
+    def close(self) -> None:
+        undo, self._undo = self._undo, None
+        if undo is not None:
+            undo()
+        super().close()

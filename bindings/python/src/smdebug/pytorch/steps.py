@@ -17,6 +17,7 @@ from smdebug.pytorch.collected import Collected
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer
+from smdebug.pytorch.returned_losses import ReturnedLosses
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
 from smdebug.pytorch.shards import is_distributed, place_in_models, place_of
 from smdebug.pytorch.torch_state import in_backward, is_generating, is_probing, was_compiled
@@ -103,6 +104,10 @@ class StepHook(FrameworkHook):
     def _sums(self) -> Dict[str, Any]:
         """For each gradient in the open step its sum; None while the parameter holds it."""
         return {}
+
+    @cached_property
+    def _returned(self) -> ReturnedLosses:
+        return ReturnedLosses(self)
 
     @cached_property
     def _collected(self) -> Collected:
@@ -244,18 +249,8 @@ class StepHook(FrameworkHook):
         self._is_saving = self._saves_step and not self._is_interrupted
         if not self._is_saving or in_backward() or is_probing():
             return
-        self._save_returned_loss(model, outputs)
+        self._returned.save(model, outputs)
         self._late.on_return()
-
-    def _save_returned_loss(self, model: RegisteredModel, outputs: Any) -> None:
-        if not hasattr(outputs, "get"):
-            return
-        if not torch.is_grad_enabled() and is_generating():
-            return
-        loss = outputs.get("loss")
-        if self._is_tensor(loss):
-            self._losses_seen.add(model.name)
-            self._save_numbered(f"{model.name}_loss_output_", loss)
 
     @guarded
     def _on_loss(self, name: str) -> None:
