@@ -84,3 +84,61 @@ def test_calls_in_functions_of_torch_func_are_recorded(
     assert trial.tensor("Linear_input_0").steps() == [0, 1]
     assert np.array_equal(trial.tensor("Linear_input_0").value(1), samples.numpy())
     assert np.array_equal(trial.tensor("Linear_weight").value(1), model.weight.detach().numpy())
+
+
+class Coded(torch.Tensor):
+    """Keeps its elements as bytes and a scale, as quantized tensors of other packages do."""
+
+    @staticmethod
+    def __new__(cls, codes: torch.Tensor, scale: float) -> Coded:
+        return torch.Tensor._make_wrapper_subclass(cls, codes.shape, dtype=torch.float32)
+
+    def __init__(self, codes: torch.Tensor, scale: float) -> None:
+        self.codes, self.scale = codes, scale
+
+    def __tensor_flatten__(self) -> Any:
+        return ["codes"], self.scale
+
+    def dequantize(self) -> torch.Tensor:
+        return self.codes.float() * self.scale
+
+    @classmethod
+    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function is torch.ops.aten.detach.default:
+            return cls(args[0].codes, args[0].scale)
+        plain = [each.dequantize() if isinstance(each, cls) else each for each in args]
+        return function(*plain, **(kwargs or {}))
+
+
+def test_quantized_weights_are_recorded(tmp_path: Path, failures: None) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4, bias=False), torch.nn.Linear(4, 1))
+    codes = torch.randint(-128, 127, (4, 4), dtype=torch.int8)
+    model[0].weight = torch.nn.Parameter(Coded(codes, 0.01), requires_grad=False)
+    hook = hook_of(tmp_path, save_all=True)
+    hook.register_module(model)
+    for _ in range(2):
+        model.zero_grad()
+        model(torch.ones(2, 4)).sum().backward()
+    hook.close()
+    weight = create_trial(str(tmp_path / "run")).tensor("Sequential_0.weight")
+    assert np.array_equal(weight.value(1), (codes.float() * 0.01).numpy())
+
+
+class CodedState(torch.optim.SGD):
+    def step(self, closure: Any = None) -> None:
+        super().step(closure)
+        for parameter in self.param_groups[0]["params"]:
+            self.state[parameter]["codes"] = Coded(torch.full_like(parameter, 3).to(torch.int8), 0.5)
+
+
+def test_quantized_states_are_recorded(tmp_path: Path, failures: None) -> None:
+    model = torch.nn.Linear(4, 4)
+    optimizer = CodedState(model.parameters(), 0.1)
+    hook = hook_of(tmp_path, include_collections=["optimizer_state"])
+    hook.register_module(model)
+    hook.register_optimizer(optimizer)
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    hook.close()
+    state = create_trial(str(tmp_path / "run")).tensor("optimizer_state/Linear_weight/codes")
+    assert np.array_equal(state.value(0), np.full((4, 4), 1.5))

@@ -18,12 +18,23 @@ def unwrapped(tensor: Any) -> Any:
     """Returns the tensor that holds the elements of one.
 
     Those of a nested tensor's parts follow each other.  A tensor that a function of torch.func is
-    called with is what it stands for, as all samples of `vmap`.
+    called with is what it stands for, as all samples of `vmap`.  A quantized weight or state, as
+    torchao makes them, is what its codes stand for.
     """
     if _unwrap is not None:
         tensor = _unwrap(tensor)
-    if not getattr(tensor, "is_nested", False):
-        return tensor
-    if tensor.layout is torch.strided:
-        return torch.cat([part.reshape(-1) for part in tensor.unbind()])
-    return tensor.values()
+    if getattr(tensor, "is_nested", False):
+        if tensor.layout is torch.strided:
+            return torch.cat([part.reshape(-1) for part in tensor.unbind()])
+        return tensor.values()
+    if hasattr(type(tensor), "__tensor_flatten__"):
+        return _from_codes(tensor)
+    return tensor
+
+
+def _from_codes(tensor: Any) -> Any:
+    """Returns the elements of a class of tensors that has its own way to compute them."""
+    for name in ("get_original_weight", "dequantize"):
+        if getattr(type(tensor), name, None) is not getattr(torch.Tensor, name, None):
+            return getattr(tensor, name)()
+    return tensor
