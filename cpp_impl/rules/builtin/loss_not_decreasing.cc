@@ -10,6 +10,7 @@
 #include "rules/support/chance_level.h"
 #include "rules/support/culprits.h"
 #include "rules/support/loss_names.h"
+#include "rules/support/opponents.h"
 #include "rules/support/roles.h"
 #include "rules/support/selector.h"
 #include "rules/support/tensor_names.h"
@@ -204,6 +205,9 @@ class LossNotDecreasing final : public Rule {
         ReadLossName(sample.Tensor(), sample.Place().mode).is_of_validation) {
       return;
     }
+    if (limits_.learned_percent && IsTraining(sample.Place().mode)) {
+      opponents_[std::string(sample.Worker())].Note(sample);
+    }
     Curve *curve = Add(sample, *loss);
     if (curve == nullptr) return;
     if (const auto comparison = curve->Compare(limits_)) Evaluate(sample, *comparison);
@@ -261,6 +265,7 @@ class LossNotDecreasing final : public Rule {
       return;
     }
     if (limits_.floor && losses.now < *limits_.floor) return;
+    if (limits_.learned_percent && opponents_[std::string(sample.Worker())].Are()) return;
     const double of_first =
         limits_.learned_percent && losses.first != 0 ? 100 / std::abs(losses.first) : of_before;
     if (-fall * of_first > limits_.rise_percent) {
@@ -354,6 +359,7 @@ class LossNotDecreasing final : public Rule {
   TensorStates<bool> learned_;        // by worker: some loss fell
   mutable Roles weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker
+  std::map<std::string, Opponents> opponents_;   // by worker
   Culprits culprits_;
 };
 

@@ -14,6 +14,7 @@
 #include "rules/support/precision.h"
 #include "rules/support/products.h"
 #include "rules/support/recorded_sums.h"
+#include "rules/support/repeated_batches.h"
 #include "rules/support/roles.h"
 #include "rules/support/sum_signs.h"
 #include "rules/support/tensor_names.h"
@@ -60,27 +61,6 @@ struct Limits {
   double relevance;
 };
 
-// Follows whether a worker's batches repeat.  The gradients of one batch drift smoothly, as sums
-// do.
-class Batches {
- public:
-  void Add(const Sample &sample) {
-    const std::vector<double> some = sample.SomeNumbers(kKeptElements);
-    now_.insert(now_.end(), some.begin(), some.end());
-  }
-  void EndStep() {
-    repeats_ = !now_.empty() && now_ == last_;
-    if (!now_.empty()) last_ = std::exchange(now_, {});
-  }
-  // Reports whether the batch of the step that ended last is that of the step before.
-  bool Repeats() const { return repeats_; }
-
- private:
-  bool repeats_ = false;
-  std::vector<double> last_;
-  std::vector<double> now_;
-};
-
 // Follows the updates of a weight element by element.
 struct Updates {
   LostUpdates lost;
@@ -124,6 +104,7 @@ struct Parameter {
   std::vector<double> weight_elements_now;
   bool has_changed_now = false;
   bool is_held_now = false;
+  bool is_reached = false;  // of the last step with gradients
   bool is_updated = false;  // the weight was recorded after the gradient
 
   Updates &FollowUpdates() {
@@ -190,6 +171,7 @@ class UpdateNotApplied final : public Rule {
         EvaluateMissing(worker, parameters, findings);
       }
       for (auto &[key, parameter] : parameters) {
+        if (has_gradients) parameter.is_reached = parameter.gradient_norm_now.has_value();
         parameter.weight_now.reset();
         parameter.gradient_norm_now.reset();
         parameter.has_changed_now = parameter.is_held_now = false;
@@ -374,11 +356,19 @@ class UpdateNotApplied final : public Rule {
     return false;
   }
 
+  // Returns whether none of the weights with a gradient had one at the last step, as in an
+  // adversarial training: each network trains against another one than at its last step.
+  static bool TakeTurns(const Parameters &parameters) {
+    return std::none_of(parameters.begin(), parameters.end(), [](const auto &each) {
+      return each.second.gradient_norm_now && each.second.is_reached;
+    });
+  }
+
   void EvaluateAllSums(const std::string &worker, Parameters &parameters, Findings &findings) {
     int64_t &last_step = last_steps_[worker];
     const bool is_gap = findings.Place().mode_step - 1 != last_step;
     last_step = findings.Place().mode_step;
-    const bool repeats = batches_[worker].Repeats();
+    const bool repeats = batches_[worker].Repeats() || TakeTurns(parameters);
     for (auto &[key, parameter] : parameters) {
       if ((is_gap || repeats) && parameter.updates != nullptr) parameter.updates->ClearSums();
       if (!repeats) continue;
@@ -529,12 +519,12 @@ class UpdateNotApplied final : public Rule {
   mutable Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
-  TensorStates<Parameter *> known_;                // of workers_, by tensor
-  std::map<std::string, int> digits_;              // by worker, of all its weights
-  std::map<std::string, int64_t> last_steps_;      // by worker, in the worker's mode
-  std::map<std::string, Batches> batches_;         // by worker
-  std::map<std::string, SumsOnAverage> averages_;  // by worker
-  std::map<std::string, bool> resets_;             // by worker: it was seen to reset gradients
+  TensorStates<Parameter *> known_;                 // of workers_, by tensor
+  std::map<std::string, int> digits_;               // by worker, of all its weights
+  std::map<std::string, int64_t> last_steps_;       // by worker, in the worker's mode
+  std::map<std::string, RepeatedBatches> batches_;  // by worker
+  std::map<std::string, SumsOnAverage> averages_;   // by worker
+  std::map<std::string, bool> resets_;              // by worker: it was seen to reset gradients
 };
 
 constexpr ParameterSpec kParameters[] = {

@@ -316,5 +316,30 @@ TEST_F(Calibrated, ALossBelowTheFloorIsLowEnough) {
   EXPECT_THAT(Of(std::vector<double>(30, 1e-5)).findings, IsEmpty());
 }
 
+// Two losses, each at steps of its own: `turns` of the first one for one of the second.
+Evaluated OfTurns(int turns, bool share_a_step, double fall) {
+  FakeSource source;
+  for (int64_t step = 0; step < 400; ++step) {
+    const bool is_second = step % (turns + 1) == turns;
+    source.Step(step, Mode::kTrain, step);
+    source.Save(is_second ? "g_loss_output_0" : "d_loss_output_0",
+                {0.7 - fall * static_cast<double>(step)});
+    if (share_a_step && step == 6) source.Save("g_loss_output_0", {0.7});
+  }
+  return Evaluate(kRule, {}, source, Profile::kCalibrated);
+}
+
+TEST(LossNotDecreasingTest, LossesThatTakeTurnsAreThoseOfOpponents) {
+  for (const int turns : {1, 5, 10}) {
+    EXPECT_THAT(OfTurns(turns, false, 0).Steps(), IsEmpty()) << turns;
+    EXPECT_THAT(OfTurns(turns, false, -0.01).Steps(), IsEmpty()) << turns;
+  }
+}
+
+TEST(LossNotDecreasingTest, LossesThatShareAStepOrAreSeldomAreParts) {
+  EXPECT_THAT(OfTurns(1, true, 0).Steps(), testing::Not(IsEmpty()));
+  EXPECT_THAT(OfTurns(30, false, 0).Steps(), testing::Not(IsEmpty()));
+}
+
 }  // namespace
 }  // namespace smdebug::rules::loss_not_decreasing_test

@@ -1,0 +1,30 @@
+// Tells losses that are trained against each other from parts of one training.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "rules/support/sample.h"
+
+namespace smdebug::rules {
+
+// Follows the losses of one worker's training steps.  In an adversarial training each update of a
+// network is a step of its own, which has that network's loss alone; neither loss has to fall, for
+// the other network learns as well.  For one thread.
+class Opponents {
+ public:
+  // Notes a loss of a training step.
+  void Note(const Sample &loss);
+  // Returns whether several losses take turns, and no step has two of them.
+  bool Are() const;
+
+ private:
+  std::map<std::string, int64_t, std::less<>> steps_;  // by loss
+  int64_t all_steps_ = 0;
+  int64_t last_step_ = -1;
+  std::string last_;
+  bool has_shared_step_ = false;
+};
+
+}  // namespace smdebug::rules
