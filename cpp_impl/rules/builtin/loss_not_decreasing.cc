@@ -215,6 +215,9 @@ class LossNotDecreasing final : public Rule {
 
   void EndStep(Findings &findings) override {
     for (auto &[worker, updates] : updates_) updates.EndStep();
+    culprits_.Spare([&](const Finding &each) {
+      return each.check == "increasing" && HasFallingOther(each.worker, each.tensor);
+    });
     culprits_.Report(findings);
   }
 
@@ -266,6 +269,11 @@ class LossNotDecreasing final : public Rule {
     }
     if (limits_.floor && losses.now < *limits_.floor) return;
     if (limits_.learned_percent && opponents_[std::string(sample.Worker())].Are()) return;
+    if (limits_.learned_percent) {
+      const double error = kSignificance * losses.error;
+      falls_.Of(sample.Worker(), "")[std::string(sample.Tensor())] =
+          losses.has_fallen ? fall >= -error : fall > error;
+    }
     const double of_first =
         limits_.learned_percent && losses.first != 0 ? 100 / std::abs(losses.first) : of_before;
     if (-fall * of_first > limits_.rise_percent) {
@@ -288,6 +296,14 @@ class LossNotDecreasing final : public Rule {
     } else if (fall * of_before < limits_.fall_percent && IsToBlame(sample, losses)) {
       Offer(sample, losses, fall * of_before);
     }
+  }
+
+  // Parts of a loss may rise while others fall, as the divergence of a variational autoencoder
+  // does.
+  bool HasFallingOther(std::string_view worker, std::string_view loss) {
+    const auto &falls = falls_.Of(worker, "");
+    return std::any_of(falls.begin(), falls.end(),
+                       [&](const auto &each) { return each.second && each.first != loss; });
   }
 
   // Returns what is known of the loss's targets, or NULL.
@@ -355,8 +371,9 @@ class LossNotDecreasing final : public Rule {
   const Limits limits_;
   const Choice choice_;
   TensorStates<Curves> curves_;
-  TensorStates<ChanceLevel> levels_;  // by loss
-  TensorStates<bool> learned_;        // by worker: some loss fell
+  TensorStates<ChanceLevel> levels_;                 // by loss
+  TensorStates<bool> learned_;                       // by worker: some loss fell
+  TensorStates<std::map<std::string, bool>> falls_;  // by worker, whether each loss falls
   mutable Roles weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker
   std::map<std::string, Opponents> opponents_;   // by worker

@@ -26,6 +26,12 @@ class Culprits {
     if (Finding *kept = Keep(sample, offence)) kept->message = say();
   }
 
+  // Forgets the findings for which `is_spared` returns true.
+  template <class IsSpared>
+  void Spare(IsSpared is_spared) {
+    std::erase_if(culprits_, [&](const Culprit &each) { return is_spared(each.finding); });
+  }
+
   // Adds the findings in the order in which the checks first failed, then forgets them.
   void Report(Findings &findings);
 

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "rules/evaluating.h"
 
@@ -339,6 +341,32 @@ TEST(LossNotDecreasingTest, LossesThatTakeTurnsAreThoseOfOpponents) {
 TEST(LossNotDecreasingTest, LossesThatShareAStepOrAreSeldomAreParts) {
   EXPECT_THAT(OfTurns(1, true, 0).Steps(), testing::Not(IsEmpty()));
   EXPECT_THAT(OfTurns(30, false, 0).Steps(), testing::Not(IsEmpty()));
+}
+
+// A loss that rises, and another one of the same steps.
+Evaluated OfParts(const std::function<double(double)> &other) {
+  FakeSource source;
+  for (int64_t step = 0; step < 100; ++step) {
+    const auto at = static_cast<double>(step);
+    source.Step(step, Mode::kTrain, step).Save("kl_loss_output_0", {0.1 + 0.01 * at});
+    source.Save("recon_loss_output_0", {other(at)});
+  }
+  return Evaluate(kRule, {}, source, Profile::kCalibrated);
+}
+
+TEST(LossNotDecreasingTest, APartMayRiseWhileAnotherFalls) {
+  EXPECT_THAT(OfParts([](double step) { return 5 - 0.02 * step; }).Steps(), IsEmpty());
+}
+
+TEST(LossNotDecreasingTest, APartMayRiseOnceAnotherHasFallen) {
+  EXPECT_THAT(OfParts([](double step) { return std::max(3 - 0.1 * step, 1.0); }).Steps(),
+              IsEmpty());
+}
+
+TEST(LossNotDecreasingTest, ALossThatRisesIsFoundBesideOthersThatDoNotFall) {
+  EXPECT_THAT(OfParts([](double) { return 5.0; }).Checks(), testing::Contains("increasing"));
+  EXPECT_THAT(OfParts([](double step) { return 5 + 0.1 * step; }).Checks(),
+              testing::Contains("increasing"));
 }
 
 }  // namespace
