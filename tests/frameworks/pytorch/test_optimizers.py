@@ -486,3 +486,45 @@ def test_gradients_that_are_not_reset_are_recorded_and_found(
         assert [told.reduction_value(at, "max", abs=True) for at in told.steps()] == [0]
     assert {each.tensor for each in live} == (set() if is_reset else {"gradient/Sequential_2.bias"})
     assert is_reset or "not reset to zero" in live[0].message
+
+
+class Clamping(torch.optim.SGD):
+    """Changes parameters after the step of its base class, for which PyTorch may call hooks too."""
+
+    def step(self, closure: Any = None) -> Any:
+        result = super().step(closure)
+        with torch.no_grad():
+            for parameter in self.param_groups[0]["params"]:
+                parameter.clamp_(-0.1, 0.1)
+        return result
+
+
+@pytest.mark.parametrize("has_closure", [False, True])
+@pytest.mark.parametrize("is_base_used", [False, True])
+def test_an_optimizer_whose_step_calls_that_of_its_class(out_dir, is_base_used, has_closure):
+    if is_base_used:
+        torch.optim.SGD(model_of_two().parameters(), lr=0.1)
+    model = model_of_two()
+    optimizer = Clamping(model.parameters(), lr=0.1)
+    changes = []
+    with recorded(out_dir, model, include_collections=["updates"]) as hook:
+        hook.register_optimizer(optimizer)
+        for x in batches(3):
+            before = model[0].weight.detach().clone()
+
+            def evaluate(x: torch.Tensor = x) -> torch.Tensor:
+                optimizer.zero_grad()
+                loss = loss_of(model, x)
+                loss.backward()
+                return loss
+
+            if has_closure:
+                optimizer.step(evaluate)
+            else:
+                evaluate()
+                optimizer.step()
+            changes.append((model[0].weight.detach() - before).numpy())
+    trial = smd.create_trial(out_dir)
+    assert trial.steps() == [0, 1, 2]
+    recorded_changes = [trial.tensor("update/Sequential_0.weight").value(i) for i in range(3)]
+    np.testing.assert_allclose(recorded_changes, changes, atol=1e-7)

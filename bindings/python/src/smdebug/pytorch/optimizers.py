@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
+import sys
 import types
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Protocol, Set, Tuple
 
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.pytorch.torch_state import is_compiling
 
 __all__ = ["WatchedOptimizer", "inner_optimizer"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+# What runs each `step` of each optimizer, and calls hooks before and after it.
+_STEP: Any = getattr(torch.optim.Optimizer, "profile_hook_step", lambda step: step)(lambda: None)
 
 
 class _Listener(Protocol):
@@ -40,6 +45,22 @@ def inner_optimizer(optimizer: Any) -> Any:
     if not isinstance(found, torch.optim.Optimizer):
         raise SMDebugTypeError(f"a {type(optimizer).__name__} is not a torch.optim.Optimizer")
     return found
+
+
+def _is_within_step(optimizer: Any) -> bool:
+    """Returns True in a `step` that another `step` of the optimizer calls, as a derived class does.
+
+    PyTorch calls its hooks for each of both, if an optimizer of the base class was ever made.
+    """
+    if is_compiling():
+        return False
+    steps = 0
+    frame: Any = sys._getframe(2)
+    while frame is not None and steps < 2:
+        if frame.f_code is _STEP.__code__ and frame.f_locals.get("self") is optimizer:
+            steps += 1
+        frame = frame.f_back
+    return steps > 1
 
 
 class WatchedOptimizer:
@@ -109,6 +130,8 @@ class WatchedOptimizer:
     def _before_step(
         self, optimizer: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
     ) -> Optional[Tuple[Tuple[Any, ...], Dict[str, Any]]]:
+        if _is_within_step(optimizer):
+            return None
         # Among the arguments is the optimizer itself.
         place = 1 if args and args[0] is optimizer else 0
         closure = args[place] if len(args) > place else kwargs.get("closure")
@@ -121,7 +144,8 @@ class WatchedOptimizer:
         return args, {**kwargs, "closure": evaluate}
 
     def _after_step(self, optimizer: Any, *unused: Any) -> None:
-        self._hook._after_update(self, optimizer)
+        if not _is_within_step(optimizer):
+            self._hook._after_update(self, optimizer)
 
     def _announce(self, optimizer: Any) -> None:
         self.updates += 1
