@@ -316,45 +316,19 @@ typedef struct {
 
 enum { MOST_PARTS = 16 };
 
-/* Parts of two bytes or more, which all begin with the same byte. */
-typedef struct {
-  Part parts[MOST_PARTS];
-  Py_ssize_t count;
-  char first;
-  char is_second[256]; /* whether a part has this byte behind the first one */
-} Parts;
-
-static int AddPart(Parts *parts, PyObject *bytes) {
-  Part *part = &parts->parts[parts->count++];
-  if (PyBytes_AsStringAndSize(bytes, &part->bytes, &part->size) < 0) return 0;
-  if (part->size < 2) {
-    PyErr_SetString(PyExc_ValueError, "a part is shorter than two bytes");
-    return 0;
-  }
-  parts->first = part->bytes[0];
-  parts->is_second[(unsigned char)part->bytes[1]] = 1;
-  return 1;
-}
-
-/* Returns whether a text begins with one of the parts. */
-static int Begins(const char *at, const char *end, const Parts *parts) {
-  for (Py_ssize_t i = 0; i < parts->count; ++i) {
-    const Part *part = &parts->parts[i];
-    const Py_ssize_t last = part->size - 1;
-    /* Most parts differ in their last byte, and need no call. */
-    if (end - at <= last || at[last] != part->bytes[last]) continue;
-    if (memcmp(at, part->bytes, (size_t)last) == 0) return 1;
-  }
-  return 0;
-}
-
-/* Returns whether a text contains one of the parts. */
-static int Contains(const char *at, const char *end, const Parts *parts) {
-  for (; end - at >= 2; ++at) {
-    if ((at[0] == parts->first) & parts->is_second[(unsigned char)at[1]] &&
-        Begins(at, end, parts)) {
-      return 1;
+/* Returns whether a text contains one of the parts, of two bytes or more, which all begin with the
+ * same byte. */
+static int Contains(const char *at, const char *end, const Part *parts, Py_ssize_t count) {
+  while ((at = memchr(at, parts[0].bytes[0], (size_t)(end - at))) != NULL) {
+    const char second = at + 1 < end ? at[1] : '\0';
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      /* Most parts end here, without a call. */
+      if (parts[i].bytes[1] != second) continue;
+      if (end - at >= parts[i].size && memcmp(at, parts[i].bytes, (size_t)parts[i].size) == 0) {
+        return 1;
+      }
     }
+    ++at;
   }
   return 0;
 }
@@ -365,21 +339,26 @@ PyObject *SmdColumnFind(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *address;
   PyObject *given;
   const struct ArrowArray *array;
-  Parts parts = {0};
+  Part parts[MOST_PARTS];
   PyObject *list;
   Texts texts;
+  Py_ssize_t count;
   if (!PyArg_ParseTuple(args, "OO!", &address, &PyTuple_Type, &given)) return NULL;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(given) && i < MOST_PARTS; ++i) {
-    if (!AddPart(&parts, PyTuple_GetItem(given, i))) return NULL;
+  count = PyTuple_Size(given) < MOST_PARTS ? PyTuple_Size(given) : MOST_PARTS;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *part = PyTuple_GetItem(given, i);
+    if (PyBytes_AsStringAndSize(part, &parts[i].bytes, &parts[i].size) < 0) return NULL;
+    if (parts[i].size < 2) return PyErr_Format(PyExc_ValueError, "a part is shorter than two bytes");
   }
   array = ArrayAt(address);
   if (array == NULL) return NULL;
   texts = TextsOf(array);
   list = PyList_New(0);
-  for (int64_t row = 0; list != NULL && parts.count > 0 && row < array->length; ++row) {
-    const int32_t *ends = texts.ends + row;
+  for (int64_t row = 0; list != NULL && count > 0 && row < array->length; ++row) {
     PyObject *number;
-    if (!Contains(texts.texts + ends[0], texts.texts + ends[1], &parts)) continue;
+    if (!Contains(texts.texts + texts.ends[row], texts.texts + texts.ends[row + 1], parts, count)) {
+      continue;
+    }
     number = PyLong_FromLongLong(row);
     if (number == NULL || PyList_Append(list, number) < 0) Py_CLEAR(list);
     Py_XDECREF(number);
