@@ -4,9 +4,9 @@
 usage: bench_profile_reading.py [ROWS]
 
 ROWS samples (250,800: ten minutes of 96 CPUs and 8 GPUs, each 500 ms) and as many events.  Each
-figure is the best of three, in processor time, which other work on the machine disturbs least; all
-runs on one thread, but opening, which may wait, has its wall time.  SMDEBUG_ORIGINAL_PYTHON names the interpreter of the original, which
-reads a tenth of it.
+figure is the best of three on one thread, in processor time, which other work on the machine
+disturbs least; opening, which may wait, has its wall time.  SMDEBUG_ORIGINAL_PYTHON names the
+interpreter of the original, which reads a tenth of it.
 """
 
 from __future__ import annotations

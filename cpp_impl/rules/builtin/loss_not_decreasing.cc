@@ -206,7 +206,7 @@ class LossNotDecreasing final : public Rule {
       return;
     }
     if (limits_.learned_percent && IsTraining(sample.Place().mode)) {
-      opponents_[std::string(sample.Worker())].Note(sample);
+      opponents_.Of(sample.Worker(), "").Note(sample);
     }
     Curve *curve = Add(sample, *loss);
     if (curve == nullptr) return;
@@ -267,13 +267,13 @@ class LossNotDecreasing final : public Rule {
       if (-fall * of_before >= limits_.fall_percent) Offer(sample, losses, fall * of_before);
       return;
     }
-    if (limits_.floor && losses.now < *limits_.floor) return;
-    if (limits_.learned_percent && opponents_[std::string(sample.Worker())].Are()) return;
     if (limits_.learned_percent) {
+      if (opponents_.Of(sample.Worker(), "").Are()) return;
       const double error = kSignificance * losses.error;
       falls_.Of(sample.Worker(), "")[std::string(sample.Tensor())] =
           losses.has_fallen ? fall >= -error : fall > error;
     }
+    if (limits_.floor && losses.now < *limits_.floor) return;
     const double of_first =
         limits_.learned_percent && losses.first != 0 ? 100 / std::abs(losses.first) : of_before;
     if (-fall * of_first > limits_.rise_percent) {
@@ -373,10 +373,10 @@ class LossNotDecreasing final : public Rule {
   TensorStates<Curves> curves_;
   TensorStates<ChanceLevel> levels_;                 // by loss
   TensorStates<bool> learned_;                       // by worker: some loss fell
-  TensorStates<std::map<std::string, bool>> falls_;  // by worker, whether each loss falls
+  TensorStates<std::map<std::string, bool>> falls_;  // by worker: whether each loss falls
+  TensorStates<Opponents> opponents_;                // by worker
   mutable Roles weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker
-  std::map<std::string, Opponents> opponents_;   // by worker
   Culprits culprits_;
 };
 

@@ -92,8 +92,9 @@ struct Parameter {
 
   double gradient_norm = 0;  // at the previous step
   std::vector<double> gradient;
-  int64_t growing = 0;  // consecutive steps
-  int64_t held = 0;     // updates in a row after which a gradient was kept
+  int64_t growing = 0;      // consecutive steps
+  int64_t held = 0;         // updates in a row after which a gradient was kept
+  bool is_reached = false;  // the last step with gradients had one of this weight
   RecordedSums recorded;
   std::unique_ptr<Updates> updates;  // NULL for most: a model may have very many weights
 
@@ -104,7 +105,6 @@ struct Parameter {
   std::vector<double> weight_elements_now;
   bool has_changed_now = false;
   bool is_held_now = false;
-  bool is_reached = false;  // of the last step with gradients
   bool is_updated = false;  // the weight was recorded after the gradient
 
   Updates &FollowUpdates() {
@@ -368,10 +368,10 @@ class UpdateNotApplied final : public Rule {
     int64_t &last_step = last_steps_[worker];
     const bool is_gap = findings.Place().mode_step - 1 != last_step;
     last_step = findings.Place().mode_step;
-    const bool repeats = batches_[worker].Repeats() || TakeTurns(parameters);
+    const bool starts_anew = batches_[worker].Repeats() || TakeTurns(parameters);
     for (auto &[key, parameter] : parameters) {
-      if ((is_gap || repeats) && parameter.updates != nullptr) parameter.updates->ClearSums();
-      if (!repeats) continue;
+      if ((is_gap || starts_anew) && parameter.updates != nullptr) parameter.updates->ClearSums();
+      if (!starts_anew) continue;
       parameter.recorded.Clear();
       parameter.growing = 0;
     }

@@ -47,7 +47,7 @@ def test_each_stage_records_what_it_applies(kind: str, tmp_path: Path) -> None:
 
 
 def test_without_a_stage_a_missing_loss_is_named(tmp_path: Path, caplog) -> None:
-    """Whoever imports pipelines, as this file does, need not train one."""
+    """This file imports pipelines, but this training has none."""
     model = torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     with smd.Hook(str(tmp_path)) as hook:

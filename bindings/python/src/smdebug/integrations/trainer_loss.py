@@ -19,7 +19,7 @@ def trainer_above() -> Any:
     frame: Any = sys._getframe(1)
     while frame is not None:
         caller = frame.f_locals.get("self")
-        if isinstance(caller, transformers.Trainer):
+        if issubclass(type(caller), transformers.Trainer):  # asks a proxy nothing
             return caller
         frame = frame.f_back
     return None
@@ -56,7 +56,8 @@ def record_loss(trainer: Any, recorder: Callable[[], Any]) -> Callable[[], None]
             result = compute(*arguments, **keywords)
         loss = result[0] if isinstance(result, tuple) else result
         if isinstance(loss, torch.Tensor) and (torch.is_grad_enabled() or not _trains(hook)):
-            hook.record_tensor_value(_name_of(loss, returned) or _own_name(trainer, compute, hook), loss)
+            name = _name_of(loss, returned) or _own_name(trainer, compute, hook)
+            hook.record_tensor_value(name, loss)
         return result
 
     def undo() -> None:
@@ -72,7 +73,8 @@ def record_loss(trainer: Any, recorder: Callable[[], Any]) -> Callable[[], None]
 
 
 def _trains(hook: Any) -> bool:
-    return any(hook._trains(model.module) for model in hook._models)
+    modules = (model.module for model in hook._models)
+    return any(module is not None and hook._trains(module) for module in modules)
 
 
 def _name_of(loss: Any, returned: List[Tuple[str, Any]]) -> Optional[str]:
@@ -84,6 +86,6 @@ def _own_name(trainer: Any, compute: Any, hook: Any) -> str:
     is_plain = (
         getattr(compute, "__func__", None) is transformers.Trainer.compute_loss
         and getattr(trainer, "compute_loss_func", None) is None
-        and trainer.label_smoother is None
+        and getattr(trainer, "label_smoother", None) is None
     )
     return f"{hook._models[0].name}_loss" if is_plain and hook._models else "loss"

@@ -44,8 +44,8 @@ class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ign
             return
         trainer = trainer_above()
         if trainer is not None:
-            self_of = weakref.ref(self)
-            self._undo = record_loss(trainer, lambda: getattr(self_of(), "_recorder", None))
+            callback = weakref.ref(self)  # which the trainer must not keep
+            self._undo = record_loss(trainer, lambda: getattr(callback(), "_recorder", None))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         if self._end_step():
