@@ -75,18 +75,6 @@ void AppendUtf8(uint32_t code, std::string *out) {
 
 }  // namespace
 
-bool JsonCursor::Key(std::string_view quoted) {
-  SkipSpace();
-  const bool is_next = static_cast<size_t>(end_ - at_) > quoted.size() &&
-                       std::memcmp(at_, quoted.data(), quoted.size()) == 0;
-  if (!is_next) return false;
-  const char *const begin = at_;
-  at_ += quoted.size();
-  if (Take(':')) return true;
-  at_ = begin;
-  return false;
-}
-
 bool JsonCursor::Text(JsonText *out) {
   if (!Take('"')) return false;
   const char *const begin = at_;
@@ -262,8 +250,14 @@ std::optional<int64_t> WholeNumber(double number) {
 
 std::optional<int64_t> WholeNumber(std::string_view raw) {
   if (raw.size() >= 2 && raw.front() == '"') raw = raw.substr(1, raw.size() - 2);
+  if (raw.empty()) return std::nullopt;
   int64_t number = 0;
   const char *const end = raw.data() + raw.size();
+  if (raw.size() <= kMostDigits) {
+    const char *at = raw.data();
+    while (at != end && IsDigit(*at)) number = number * 10 + (*at++ - '0');
+    if (at == end) return number;
+  }
   const auto [rest, error] = std::from_chars(raw.data(), end, number);
   if (error == std::errc{} && rest == end) return number;
   const auto parsed = ParseDouble(raw);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,16 @@ struct JsonText {
   std::string_view view;
   std::string decoded;
 };
+
+// Compares with a text whose length is known when this is compiled: a few instructions, no call.
+template <size_t N>
+bool BeginsWith(std::string_view text, const char (&begin)[N]) {
+  return text.size() >= N - 1 && std::memcmp(text.data(), begin, N - 1) == 0;
+}
+template <size_t N>
+bool Equals(std::string_view text, const char (&other)[N]) {
+  return text.size() == N - 1 && BeginsWith(text, other);
+}
 
 // Each reader returns false if there is no such value at the position; the position is then
 // undefined.  For one thread at a time.
@@ -48,7 +59,16 @@ class JsonCursor {
     return true;
   }
   // Skips the key of a member, given with its quotes, and the colon.  Stays if another key is next.
-  bool Key(std::string_view quoted);
+  template <size_t N>
+  bool Key(const char (&quoted)[N]) {
+    SkipSpace();
+    if (!BeginsWith(Rest(), quoted)) return false;
+    const char *const begin = at_;
+    at_ += N - 1;
+    if (Take(':')) return true;
+    at_ = begin;
+    return false;
+  }
 
   bool Text(JsonText *out);
   // Also takes NaN and Infinity, as Python writes them.

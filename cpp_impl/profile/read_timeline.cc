@@ -122,11 +122,11 @@ bool TimelineFileReader::ParseArgs(JsonCursor *cursor) {
   const std::string_view rest = cursor->Rest();
   const bool is_object = cursor->Object([&](std::string_view key) {
     if (!cursor->Value(&value)) return false;
-    if (key == "step_num") {
+    if (Equals(key, "step_num")) {
       raw_.step = value;
-    } else if (key == "pid") {
+    } else if (Equals(key, "pid")) {
       raw_.process = value;
-    } else if (key == "thread_id") {
+    } else if (Equals(key, "thread_id")) {
       raw_.thread = value;
     }
     return true;
@@ -164,17 +164,18 @@ TimelineFileReader::Found TimelineFileReader::Bad(std::string_view what) {
 }
 
 TimelineFileReader::Found TimelineFileReader::Understand(TimelineEvent *out) {
-  if (raw_.kind == "M") {
+  const char kind = raw_.kind.size() == 1 ? raw_.kind.front() : '\0';
+  if (kind == 'M') {
     Describe();
     return Found::kNothing;
   }
-  const bool is_one = raw_.kind == "X" || raw_.kind == "B" || raw_.kind == "E";
+  const bool is_one = kind == 'X' || kind == 'B' || kind == 'E';
   if (!is_one) return Found::kNothing;
   if (raw_.pid.empty() || !raw_.time || !std::isfinite(*raw_.time)) {
     return Bad("is an event without pid or ts");
   }
-  if (raw_.kind == "B") return Begin();
-  if (raw_.kind == "E") return End(out);
+  if (kind == 'B') return Begin();
+  if (kind == 'E') return End(out);
   if (!raw_.duration || !std::isfinite(*raw_.duration)) return Bad("is an event without dur");
   out->name = raw_.name.view;
   out->start = *raw_.time + state_.start_;
@@ -235,7 +236,7 @@ TimelineFileReader::Found TimelineFileReader::End(TimelineEvent *out) {
 TimelineFileReader::Found TimelineFileReader::Finish(TimelineEvent *out) {
   const auto phase = state_.phases_.find(raw_.pid);
   out->phase = phase == state_.phases_.end() ? kUnknown : std::string_view(phase->second);
-  out->args = raw_.args == "null" ? std::string_view() : raw_.args;
+  out->args = Equals(raw_.args, "null") ? std::string_view() : raw_.args;
   out->phase_pid = WholeNumber(raw_.pid);
   out->pid = out->phase_pid;
   out->tid = WholeNumber(raw_.tid);

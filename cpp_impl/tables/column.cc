@@ -123,6 +123,7 @@ void Column::AddTexts(std::string_view text, size_t count) {
 
 void Column::AddIntegers(int64_t number, size_t count) {
   NoteValid(count);
+  if (count == 1) return integers_.push_back(number);
   integers_.insert(integers_.end(), count, number);
 }
 

@@ -98,13 +98,19 @@ class EventColumns:
 
     def texts(self, name: str) -> Any:
         """Returns a column of texts."""
+        import pandas as pd
+
         if not len(self):
-            return self._np.empty(0, object)
-        return self._columns[name].objects()[self._rows]
+            return self._objects(name)
+        column = self._columns[name]
+        # Pandas looks at each different text once, not at that of each row.  The last is of -1.
+        return pd.Series([*column.texts, None]).array.take(column.codes[self._rows])
 
     def names(self) -> Any:
         """Returns what a layer or an event is called."""
-        names = self.texts("name")
+        if not self._args:
+            return self.texts("name")
+        names = self._objects("name")
         for place, args in self._with_args():
             names[place] = args.get("layer_name", args.get("name", names[place]))
         return names
@@ -148,6 +154,11 @@ class EventColumns:
             if name in args:
                 values[place] = args[name] if change is None else change(args[name])
         return values
+
+    def _objects(self, name: str) -> Any:
+        if not len(self):
+            return self._np.empty(0, object)
+        return self._columns[name].objects()[self._rows]
 
     def _numbers(self, name: str) -> Any:
         return self._columns[name][self._rows] if len(self) else self._np.empty(0, "int64")

@@ -274,10 +274,14 @@ class PandasFrame:
         starts, ends = columns["start_time_us"], columns["end_time_us"]
         rows = events.distinct(columns)
         frame = self._pandas.DataFrame(
-            {"start_time": human_times(starts), "end_time": human_times(ends), **columns}
+            {
+                "start_time": human_times(starts),
+                "end_time": human_times(ends),
+                **columns,
+                "start_time_us": starts - self.start_time,
+                "end_time_us": ends - self.start_time,
+            }
         )
-        frame["start_time_us"] -= self.start_time
-        frame["end_time_us"] -= self.start_time
         return frame if isinstance(rows, slice) else frame[rows].reset_index(drop=True)
 
     def _with_cached(self, cached: List[pd.DataFrame], new: pd.DataFrame) -> pd.DataFrame:
