@@ -15,4 +15,7 @@ struct PageFile {
 
 std::span<const PageFile> PageFiles();
 
+// What the content security policy names the script by that is in the page.
+std::string_view FirstScriptHash();
+
 }  // namespace smdebug::cli::serve

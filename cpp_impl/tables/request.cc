@@ -174,7 +174,8 @@ std::vector<ColumnSpec> Request::Schema() const {
   std::vector<ColumnSpec> schema;
   for (const size_t column : Columns()) {
     ColumnSpec &spec = schema.emplace_back(all[column]);
-    if (encodes_texts && spec.type == ColumnType::kText) spec.type = ColumnType::kCodes;
+    const bool is_coded = encodes_texts && spec.type == ColumnType::kText && spec.repeats;
+    if (is_coded) spec.type = ColumnType::kCodes;
   }
   return schema;
 }

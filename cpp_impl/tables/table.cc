@@ -105,7 +105,7 @@ constexpr std::array kProfileEventColumns = std::to_array<ColumnSpec>({
     {"pid", kInteger},
     {"tid", kInteger},
     {"phase_pid", kInteger},
-    {"args", kText},
+    {"args", kText, true, false},
     {"start_us", kNumber, false},
     {"file", kText, false},
 });

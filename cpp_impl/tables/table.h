@@ -28,6 +28,7 @@ struct ColumnSpec {
   std::string_view name;
   ColumnType type;
   bool is_default = true;  // returned unless columns are named
+  bool repeats = true;     // its texts mostly do; others are never codes
 };
 
 std::span<const ColumnSpec> ColumnsOf(Table table);

@@ -34,19 +34,32 @@ CLIENTS = 50
 LIVE_STEPS = 300
 FRAMES = 120
 
-# Notes when the first curve was painted, and each later change of it.
+# Notes when the first curve was painted, and each later change of it.  What observers of sizes draw is painted in the same
+# frame, else in the next.
 OBSERVER = """
 window.drawnAt = null; window.labels = [];
+let isInFrame = false;
+const Sizes = window.ResizeObserver;
+window.ResizeObserver = class extends Sizes {
+  constructor(callback) {
+    super((...news) => {
+      isInFrame = true;
+      setTimeout(() => { isInFrame = false; });
+      callback(...news);
+    });
+  }
+};
 const note = () => {
   const figure = document.querySelector('#curves .surface');
   if (!figure || !document.querySelector('#curves svg .curve')) return;
   const label = figure.getAttribute('aria-label');
   if (label === window.lastLabel) return;
   window.lastLabel = label;
-  requestAnimationFrame(() => setTimeout(() => {
+  const tell = () => setTimeout(() => {
     if (window.drawnAt === null) window.drawnAt = performance.now();
     window.labels.push([label, Date.now()]);
-  }));
+  });
+  isInFrame ? tell() : requestAnimationFrame(tell);
 };
 new MutationObserver(note).observe(document, {childList: true, subtree: true, attributes: true, attributeFilter: ['aria-label']});
 """

@@ -1,5 +1,7 @@
 """Tests that smdebug serve gives nothing to those who must not have it, and stays up."""
 
+import base64
+import hashlib
 import os
 import re
 import socket
@@ -95,6 +97,14 @@ def test_headers_of_every_answer_are_safe(served):
         assert not any(name.startswith("access-control") for name in headers)
     _, headers, _ = served.ask("/api/runs", headers={"Origin": "http://evil.example"})
     assert not any(name.startswith("access-control") for name in headers)
+
+
+def test_the_policy_names_the_only_script_in_the_page(served):
+    _, headers, page = served.ask("/", token=True)
+    scripts = re.findall(rb"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(scripts[0]).digest()).decode()
+    assert len(scripts) == 1
+    assert f"script-src 'self' 'sha256-{digest}';" in headers["content-security-policy"]
 
 
 def test_requests_have_limits(served):

@@ -55,7 +55,8 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
  *                 (default: all of the profile whose defaults suffice)
  *   profile       "calibrated" (default), "aws" or "llm"
  *   texts         "plain" (default), or "dictionary": columns of texts are codes and a
- *                 dictionary, which DuckDB and Polars read faster
+ *                 dictionary, which DuckDB and Polars read faster; not args of
+ *                 profile_events, which do not repeat
  *   batch_rows    the least number of rows of a batch, if there are as many (16384)
  *   s3_...        as for smd_trial_options_set()
  *

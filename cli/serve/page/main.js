@@ -12,9 +12,11 @@ function show() {
   document.title = 'smdebug';
   const ids = idsOfAddress();
   leave = ids.length ? showRuns(content, ids) : showList(content);
-  window.scrollTo(0, 0);
 }
-window.addEventListener('hashchange', show);
+window.addEventListener('hashchange', () => {
+  show();
+  window.scrollTo(0, 0);
+});
 // A page that the browser keeps for "back" must not hold one of its few connections to a server.
 window.addEventListener('pagehide', () => {
   if (leave) leave();

@@ -6,11 +6,10 @@
 
 enum { SLOTS = 1024, LONGEST = 64 };
 
-/* A text that was seen: its object, or its number. */
+/* A text that was seen, and its object. */
 typedef struct {
   const char *text;
   int32_t size;
-  int32_t code;
   PyObject *object;
 } Slot;
 
@@ -99,63 +98,6 @@ PyObject *SmdColumnTexts(PyObject *Py_UNUSED(module), PyObject *address) {
   }
   Forget(slots);
   return list;
-}
-
-/* Returns the number of a text, which `known` maps it to; a new one gets the next number.
- * Returns -1 with an exception set. */
-static int32_t CodeOf(Slot *slots, PyObject *known, const char *text, int32_t size) {
-  Slot *slot = SlotOf(slots, text, size);
-  PyObject *object;
-  PyObject *code;
-  if (Holds(slot, text, size)) return slot->code;
-  object = PyUnicode_DecodeUTF8(text, size, "replace");
-  if (object == NULL) return -1;
-  code = PyDict_GetItemWithError(known, object);
-  if (code != NULL) {
-    slot->code = (int32_t)PyLong_AsLong(code);
-  } else {
-    slot->code = (int32_t)PyDict_Size(known);
-    code = PyErr_Occurred() != NULL ? NULL : PyLong_FromLong(slot->code);
-    if (code == NULL || PyDict_SetItem(known, object, code) < 0) slot->code = -1;
-    Py_XDECREF(code);
-  }
-  if (slot->code < 0) {
-    Py_DECREF(object);
-    Py_CLEAR(slot->object);
-    return -1;
-  }
-  Keep(slot, text, size, object);
-  return slot->code;
-}
-
-/* column_codes(address of an ArrowArray of texts, known) -> bytes of an int32 for each row: the
- * number that the dict `known` maps the text to, -1 for nulls.  New texts are added to `known`. */
-PyObject *SmdColumnCodes(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *address;
-  PyObject *known;
-  const struct ArrowArray *array;
-  Slot slots[SLOTS] = {{0}};
-  PyObject *bytes;
-  Texts texts;
-  int32_t *codes;
-  if (!PyArg_ParseTuple(args, "OO!", &address, &PyDict_Type, &known)) return NULL;
-  array = ArrayAt(address);
-  if (array == NULL) return NULL;
-  texts = TextsOf(array);
-  bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(array->length * 4));
-  codes = bytes == NULL ? NULL : (int32_t *)PyBytes_AsString(bytes);
-  for (int64_t row = 0; codes != NULL && row < array->length; ++row) {
-    const int32_t begin = texts.ends[row];
-    codes[row] = -1;
-    if (!IsValid(texts.valid, row)) continue;
-    codes[row] = CodeOf(slots, known, texts.texts + begin, texts.ends[row + 1] - begin);
-    if (codes[row] < 0) {
-      codes = NULL;
-      Py_CLEAR(bytes);
-    }
-  }
-  Forget(slots);
-  return bytes;
 }
 
 /* column_wholes(address of an ArrowArray of float64) -> list: int for whole numbers, else float */

@@ -216,7 +216,6 @@ static PyMethodDef functions[] = {
     {"scan_stream", SmdScanStream, METH_O, NULL},
     {"scan_partitions", SmdScanPartitions, METH_O, NULL},
     {"column_texts", SmdColumnTexts, METH_O, NULL},
-    {"column_codes", SmdColumnCodes, METH_VARARGS, NULL},
     {"column_wholes", SmdColumnWholes, METH_O, NULL},
     {"column_objects", SmdColumnObjects, METH_VARARGS, NULL},
     {"column_find", SmdColumnFind, METH_VARARGS, NULL},

@@ -133,7 +133,6 @@ enum { SMD_NATIVE_RELEASE_BYTES = 64 * 1024 };
 /* ---- columns.c: columns of Arrow as Python objects -------------------------- */
 
 PyObject *SmdColumnTexts(PyObject *module, PyObject *address);
-PyObject *SmdColumnCodes(PyObject *module, PyObject *args);
 PyObject *SmdColumnWholes(PyObject *module, PyObject *address);
 PyObject *SmdColumnObjects(PyObject *module, PyObject *args);
 PyObject *SmdColumnFind(PyObject *module, PyObject *args);

@@ -119,7 +119,7 @@ class AlgorithmMetricsReader(MetricsReaderBase):
         """
         unusual = [f'"{name}":{space}"' for name in ("pid", "thread_id") for space in ("", " ")]
         parts = [f'"{name}"' for name in members] + unusual
-        columns = (*self._columns(), "step")
+        columns = [name for name in self._columns() if name != "phase_pid"] + ["step"]
         found = self._read_arrays(
             start, end, columns, {"args": tuple(part.encode() for part in parts)}
         )

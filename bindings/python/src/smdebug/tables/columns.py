@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 from itertools import chain
-from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, cast
 
 from smdebug import _raw
 from smdebug.exceptions import SMDebugRuntimeError
@@ -185,9 +185,9 @@ def arrays(
 ) -> Tuple[Dict[str, Any], Dict[str, Dict[int, Dict[str, Any]]]]:
     """Returns all rows as arrays of NumPy, and some JSON objects of other columns.
 
-    The scans, at least one, have the same columns.
+    The scans, at least one, have the same columns.  Texts that are not in `parts` are dictionaries.
 
-    Texts become `CodedTexts`; nulls are NO_INTEGER and NaN.  The columns in `parts` hold JSON: of
+    They become `CodedTexts`; nulls are NO_INTEGER and NaN.  The columns in `parts` hold JSON: of
     each, the rows that contain one of the parts are returned, as dicts by the number of the row.
 
     Raises
@@ -217,22 +217,30 @@ def arrays(
 def _joined(pieces: List[Any], kind: str, known: Dict[str, int]) -> Any:
     import numpy as np
 
-    types = {"string": np.int32, "double": np.float64}
+    types = {"dictionary": np.int32, "double": np.float64}
     whole = np.concatenate(pieces) if pieces else np.empty(0, types.get(kind, np.int64))
-    return CodedTexts(whole, list(known)) if kind == "string" else whole
+    return CodedTexts(whole, list(known)) if kind == "dictionary" else whole
 
 
 def _array(array: Any, kind: str, known: Dict[str, int]) -> Any:
     import numpy as np
 
-    if kind == "string":
-        return np.frombuffer(_raw.column_codes(ctypes.addressof(array), known), np.int32)
-    values = np.frombuffer(_numbers(array), np.float64 if kind == "double" else np.int64)
+    null: Any = NO_INTEGER
+    if kind == "dictionary":
+        # Each batch has its own dictionary, without nulls.
+        texts = cast(List[str], _raw.column_texts(array.dictionary))
+        codes = [known.setdefault(text, len(known)) for text in texts]
+        local = np.frombuffer(_bytes(array.buffers[1], 4 * array.length), np.int32)
+        values, null = np.array(codes or [-1], np.int32)[local], -1
+    elif kind == "double":
+        values, null = np.frombuffer(_numbers(array), np.float64), np.nan
+    else:
+        values = np.frombuffer(_numbers(array), np.int64)
     if not array.null_count:
         return values
     bits = np.frombuffer(_bytes(array.buffers[0], (array.length + 7) // 8), np.uint8)
     is_valid = np.unpackbits(bits, count=array.length, bitorder="little").astype(bool)
-    return np.where(is_valid, values, np.nan if kind == "double" else NO_INTEGER)
+    return np.where(is_valid, values, null)
 
 
 def _objects_with(
