@@ -61,8 +61,8 @@ build-demo:
 	@tools/setup.sh
 	@tools/venv.sh $(CACHE)/swig bindings/requirements.txt
 	@mkdir -p build
-	@cmake --preset demo > build/demo.log 2>&1 || { cat build/demo.log; exit 1; }
 	@[ -e .venv/requirements.sha256 ] || PIP_NO_COMPILE=1 tools/venv.sh .venv examples/demo/requirements.txt & \
+	  { cmake --preset demo > build/demo.log 2>&1 || { cat build/demo.log; exit 1; }; } && \
 	  cmake --build build/demo -j $(JOBS) --target smdebug_python && wait $$!
 
 # Between edits: builds what changed, and runs the fast tests of the library, Python and the program.

@@ -17,3 +17,19 @@ function(unite variable name)
   string(REPLACE "\n" ";" files "${files}")
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
+
+# SMDEBUG_PRECOMPILED: the headers of the standard library that most sources include are read once for all of them.
+option(SMDEBUG_PRECOMPILED "Precompile headers of the standard library" OFF)
+
+# Gives a target the precompiled headers of another, which may be itself.
+function(precompile_headers target owner)
+  if(NOT SMDEBUG_PRECOMPILED)
+    return()
+  endif()
+  if(target STREQUAL owner)
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <charconv> <cmath> <cstring> <functional>
+      <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endif()
+endfunction()
