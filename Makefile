@@ -58,10 +58,10 @@ demo: $(if $(DEMO),build-demo,python environment)
 	@PYTHONPATH=$(CURDIR)/$(or $(DEMO),build)/python $(PYTHON) examples/demo/demo.py --out demo_output
 
 build-demo:
-	@tools/setup.sh
-	@tools/venv.sh $(CACHE)/swig bindings/requirements.txt
+	@tools/setup.sh demo
 	@mkdir -p build
 	@[ -e .venv/requirements.sha256 ] || PIP_NO_COMPILE=1 tools/venv.sh .venv examples/demo/requirements.txt & \
+	  tools/venv.sh $(CACHE)/swig bindings/requirements.txt && \
 	  { cmake --preset demo > build/demo.log 2>&1 || { cat build/demo.log; exit 1; }; } && \
 	  cmake --build build/demo -j $(JOBS) --target smdebug_python && wait $$!
 

@@ -1,11 +1,13 @@
 #!/bin/sh
 # Installs missing Debian packages and prints their names.  The arguments select groups of
-# packages: build (always), lint, fuzz, bench, embed, java, torch, pytorch, portable, browser, musl, aarch64.
+# packages: demo (alone), or build (always), lint, fuzz, bench, embed, java, torch, pytorch, portable, browser, musl,
+# aarch64.
 set -eu
 
-build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
-  libcjson-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libhwy-dev rapidjson-dev libcli11-dev
-  libmicrohttpd-dev zlib1g-dev libgtest-dev libgmock-dev python3 python3-dev python3-venv openssl"
+demo="g++ make cmake ninja-build pkg-config libcjson-dev libpcre2-dev libhwy-dev rapidjson-dev python3 python3-dev
+  python3-venv"
+build="$demo ccache libprotobuf-c-dev protobuf-c-compiler libcurl4-openssl-dev libssl-dev libcli11-dev
+  libmicrohttpd-dev zlib1g-dev libgtest-dev libgmock-dev openssl"
 lint="clang clang-format clang-tidy abigail-tools"
 fuzz="clang libclang-rt-14-dev"
 bench="libbenchmark-dev"
@@ -27,6 +29,7 @@ command -v npm >/dev/null || browser="$browser nodejs npm"
 wanted="$build"
 for group in "$@"; do
   case "$group" in
+    demo) wanted="$demo" ;;
     lint) wanted="$wanted $lint" ;;
     fuzz) wanted="$wanted $fuzz" ;;
     bench) wanted="$wanted $bench" ;;
