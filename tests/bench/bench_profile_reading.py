@@ -4,7 +4,7 @@
 usage: bench_profile_reading.py [ROWS]
 
 ROWS samples (250,800: ten minutes of 96 CPUs and 8 GPUs, each 500 ms) and as many events.  Each
-figure is the best of three on one thread, in processor time, which other work on the machine
+figure is the best of seven on one thread, in processor time, which other work on the machine
 disturbs least; opening, which may wait, has its wall time.  SMDEBUG_ORIGINAL_PYTHON names the
 interpreter of the original, which reads a tenth of it.
 """
@@ -68,9 +68,9 @@ def write(folder: Path, rows: int) -> None:
 
 
 def seconds_of(action: Callable[[], object]) -> float:
-    """Returns the least processor time of three runs, all of which use one thread."""
+    """Returns the least processor time of seven runs, all of which use one thread."""
     best = float("inf")
-    for _ in range(3):
+    for _ in range(7):
         begin = time.process_time()
         action()
         best = min(best, time.process_time() - begin)
@@ -78,9 +78,9 @@ def seconds_of(action: Callable[[], object]) -> float:
 
 
 def opening(action: Callable[[], object]) -> float:
-    """Returns the shortest wall time of three runs."""
+    """Returns the shortest wall time of seven runs."""
     best = float("inf")
-    for _ in range(3):
+    for _ in range(7):
         begin = time.perf_counter()
         action()
         best = min(best, time.perf_counter() - begin)
