@@ -46,7 +46,7 @@ def test_the_page_lists_what_the_build_looks_for(page, libraries):
 @pytest.mark.parametrize("page", TOOLS)
 def test_setup_installs_what_the_page_lists(page):
     setup = (ROOT / "tools/setup.sh").read_text()
-    groups = re.findall(r'^(?:build|java)="([^"]*)"', setup, re.MULTILINE)
+    groups = re.findall(r'^(?:demo|build|java)="([^"]*)"', setup, re.MULTILINE)
     installed = " ".join(groups).split()
     text = (ROOT / f"docs/{page}.md").read_text()
     [listed] = re.findall(r"^```text\n([^`]*rapidjson-dev.*?)^```", text, re.DOTALL | re.MULTILINE)

@@ -208,9 +208,7 @@ class MetricsReaderBase:
         lie outside.  None if there are no files."""
         files = self._get_event_files_in_the_range(start, end)
         scans = self._scans(files, (start, end), columns)
-        if not scans:
-            return None
-        return arrays([scan.with_options([("texts", "dictionary")]) for scan in scans], parts)
+        return arrays(scans, parts) if scans else None
 
     def _scans(
         self, files: Sequence[str], times: Optional[Tuple[Time, Time]], columns: Sequence[str]

@@ -185,9 +185,9 @@ def arrays(
 ) -> Tuple[Dict[str, Any], Dict[str, Dict[int, Dict[str, Any]]]]:
     """Returns all rows as arrays of NumPy, and some JSON objects of other columns.
 
-    The scans, at least one, have the same columns.  Texts that are not in `parts` are dictionaries.
+    The scans, at least one, have the same columns.
 
-    They become `CodedTexts`; nulls are NO_INTEGER and NaN.  The columns in `parts` hold JSON: of
+    Texts become `CodedTexts`; nulls are NO_INTEGER and NaN.  The columns in `parts` hold JSON: of
     each, the rows that contain one of the parts are returned, as dicts by the number of the row.
 
     Raises
@@ -195,6 +195,7 @@ def arrays(
     SMDebugRuntimeError
         If a scan cannot be read to its end.
     """
+    scans = [scan.with_options([("texts", "dictionary")]) for scan in scans]
     known: Dict[str, Dict[str, int]] = {}
     kinds = {name: kind for name, kind in scans[0].schema.items() if name not in parts}
     pieces: Dict[str, List[Any]] = {name: [] for name in kinds}
