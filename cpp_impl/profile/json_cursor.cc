@@ -1,6 +1,7 @@
 #include "profile/json_cursor.h"
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -23,20 +24,24 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 // Characters of texts that need no decoding.
 bool IsPlain(char c) { return static_cast<signed char>(c) >= ' ' && c != '"' && c != '\\'; }
 
-// Returns true if IsPlain() is true for each of eight characters.
-bool ArePlain(const char *eight) {
+// Returns a number whose lowest bit is that of the first of eight characters that is not plain, or
+// 0.
+uint64_t SpecialBits(const char *eight) {
   constexpr uint64_t kEach = 0x0101010101010101;
   constexpr uint64_t kHigh = 0x80 * kEach;
   uint64_t all = 0;
   std::memcpy(&all, eight, sizeof(all));
   const auto has_zero = [](uint64_t bytes) { return (bytes - kEach) & ~bytes & kHigh; };
-  const uint64_t special = has_zero(all ^ '"' * kEach) | has_zero(all ^ '\\' * kEach) |
-                           ((all - ' ' * kEach) & ~all & kHigh) | (all & kHigh);
-  return special == 0;
+  return has_zero(all ^ '"' * kEach) | has_zero(all ^ '\\' * kEach) |
+         ((all - ' ' * kEach) & ~all & kHigh) | (all & kHigh);
 }
 
 const char *FindSpecial(const char *at, const char *end) {
-  while (end - at >= 8 && ArePlain(at)) at += 8;
+  static_assert(std::endian::native == std::endian::little);
+  for (; end - at >= 8; at += 8) {
+    const uint64_t special = SpecialBits(at);
+    if (special != 0) return at + std::countr_zero(special) / 8;
+  }
   while (at != end && IsPlain(*at)) ++at;
   return at;
 }
@@ -74,6 +79,12 @@ void AppendUtf8(uint32_t code, std::string *out) {
 }
 
 }  // namespace
+
+bool JsonCursor::TakeLater(char wanted) {
+  if (Peek() != wanted || at_ == end_) return false;
+  ++at_;
+  return true;
+}
 
 bool JsonCursor::Text(JsonText *out) {
   if (!Take('"')) return false;

@@ -54,7 +54,9 @@ class JsonCursor {
   }
   // Skips white space and this character.
   bool Take(char wanted) {
-    if (Peek() != wanted || at_ == end_) return false;
+    // Writers put one space, or none, before it.
+    if (at_ != end_ && *at_ == ' ') ++at_;
+    if (at_ == end_ || *at_ != wanted) return TakeLater(wanted);
     ++at_;
     return true;
   }
@@ -94,6 +96,7 @@ class JsonCursor {
     ran_out_ = true;
     return false;
   }
+  bool TakeLater(char wanted);
   bool Word(std::string_view word);
   bool Decode(JsonText *out);
   bool DecodeEscape(std::string *out);

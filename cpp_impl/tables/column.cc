@@ -97,6 +97,7 @@ int32_t Column::CodeOf(std::string_view text) {
 void Column::AddTexts(std::string_view text, size_t count) {
   NoteValid(count);
   if (type_ == ColumnType::kCodes) {
+    if (count == 1) return codes_.push_back(CodeOf(text));
     if (count > 0) codes_.insert(codes_.end(), count, CodeOf(text));
     return;
   }

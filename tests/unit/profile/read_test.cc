@@ -120,6 +120,22 @@ TEST(JsonCursor, TextsOfEachLengthEndWhereTheyEnd) {
   }
 }
 
+TEST(JsonCursor, TellsEachByteAtEachPlace) {
+  for (int byte = 1; byte < 256; ++byte) {
+    if (byte == '\\') continue;
+    for (size_t place = 0; place < 18; ++place) {
+      const std::string before(place, '~');
+      const std::string json =
+          StrCat("\"", before, std::string(1, static_cast<char>(byte)), "\"\\\"", before);
+      JsonText text;
+      ASSERT_EQ(JsonCursor(json).Text(&text), byte >= ' ') << byte << " at " << place;
+      if (byte < ' ') continue;
+      const std::string one = byte < 0x80 ? std::string(1, static_cast<char>(byte)) : "\uFFFD";
+      ASSERT_EQ(text.view, StrCat(before, byte == '"' ? "" : one)) << byte << " at " << place;
+    }
+  }
+}
+
 TEST(JsonCursor, StaysWhenAnotherKeyIsNext) {
   JsonCursor cursor(R"( "a" : 1)");
   EXPECT_FALSE(cursor.Key(R"("b")"));
