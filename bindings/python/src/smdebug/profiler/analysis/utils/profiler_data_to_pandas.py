@@ -280,7 +280,8 @@ class PandasFrame:
                 **columns,
                 "start_time_us": starts - self.start_time,
                 "end_time_us": ends - self.start_time,
-            }
+            },
+            copy=False,
         )
         return frame if isinstance(rows, slice) else frame[rows].reset_index(drop=True)
 
