@@ -166,3 +166,13 @@ def test_the_merged_timeline_is_valid_and_its_events_nest(folder, tmp_path):
         if event["name"] == "thread_name":
             key = (event["pid"], event["tid"])
             assert nodes.setdefault(key, event["args"]["name"]) == event["args"]["name"]
+
+
+@pytest.mark.parametrize("table", ["profile_events", "system_metrics"])
+def test_texts_are_codes_but_for_arguments_which_do_not_repeat(folder, table):
+    plain = smdebug.scan(folder(), table)
+    coded = plain.with_options([("texts", "dictionary")])
+    texts = {name for name, kind in plain.schema.items() if kind == "string"}
+    assert {name for name, kind in coded.schema.items() if kind == "dictionary"} == texts - {"args"}
+    rows = duckdb.sql("from plain").fetchall()
+    assert rows and duckdb.sql("from coded").fetchall() == rows
