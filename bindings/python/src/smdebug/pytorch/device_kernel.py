@@ -153,7 +153,8 @@ def _store_rest(  # type: ignore[no-untyped-def]
         if has_scale:
             squares = tl.sum(scaled, 0)
         elif not is_finite:
-            squares = squares * 0 + float("inf")
+            # What was summed may be NaN: infinities of both signs.
+            squares = count.to(tl.float64) * 0 + float("inf")
     tl.store(out + stride, tl.sum(nans, 0).to(tl.float64))
     tl.store(out + 2 * stride, tl.sum(infs, 0).to(tl.float64))
     tl.store(out + 3 * stride, tl.sum(zeros, 0).to(tl.float64))
