@@ -77,6 +77,7 @@ class _Group(NamedTuple):
     """The tensors whose figures follow each other in the buffer."""
 
     members: List[int]
+    rows: List[int]  # of the members; those of one memory share a row
     place: _Place
     is_double: bool
 
@@ -98,7 +99,7 @@ class DeviceBatch:
         large: List[Any] = []
         with torch.no_grad():
             for has_sample, members in _groups_of(wanted):
-                self._reduce([wanted[i] for i in members], members, has_sample)
+                self._reduce(wanted, members, has_sample)
             for number, each in enumerate(wanted):
                 if each.is_raw:
                     self._add_raw(number, each.tensor.detach(), large)
@@ -109,19 +110,24 @@ class DeviceBatch:
 
     # ---- on the device -----------------------------------------------------------------
 
-    def _reduce(self, wanted: List[Wanted], members: List[int], has_sample: bool) -> None:
-        reduced = _reduced(wanted, has_sample)
+    def _reduce(self, wanted: Sequence[Wanted], members: List[int], has_sample: bool) -> None:
+        rows, firsts = _rows_of(wanted, members)
+        figures = [0] * len(firsts)
+        for number, row in zip(members, rows):
+            figures[row] |= wanted[number].figures
+        reduced = _reduced([wanted[number].tensor for number in firsts], figures, has_sample)
         table = reduced.table
         place = self._append(table)
-        is_double = table.dtype is torch.float64
-        self._groups.append(_Group(members, place, is_double))
+        self._groups.append(_Group(members, rows, place, table.dtype is torch.float64))
         if reduced.samples is None:
             return
         begin = self._append(reduced.samples).begin
-        for number, count in zip(members, reduced.sample_counts):
-            size = count * reduced.samples.element_size()
-            self._elements[number] = _Place(0, begin, size)
-            begin += size
+        places = []
+        for count in reduced.sample_counts:
+            places.append(_Place(0, begin, count * reduced.samples.element_size()))
+            begin += places[-1].size
+        for number, row in zip(members, rows):
+            self._elements[number] = places[row]
 
     def _add_raw(self, number: int, tensor: Any, large: List[Any]) -> None:
         size = tensor.numel() * tensor.element_size()
@@ -161,7 +167,7 @@ class DeviceBatch:
             table: Any = memory.cast("d" if group.is_double else "f")
             if not group.is_double:
                 table = memoryview(array("d", table))
-            found.append((group.members, table))
+            found.append((group.members, _expanded(table, group.rows)))
         return found
 
     def elements(self, number: int) -> Optional[memoryview]:
@@ -199,6 +205,35 @@ def _groups_of(wanted: Sequence[Wanted]) -> List[Tuple[bool, List[int]]]:
     return [(key[1], members) for key, members in groups.items()]
 
 
+def _rows_of(wanted: Sequence[Wanted], members: List[int]) -> Tuple[List[int], List[int]]:
+    """Returns the row of each member, and the first member of each row.
+
+    What one module returns and the next one takes is one tensor, of which one row is computed.
+    """
+    rows: List[int] = []
+    firsts: List[int] = []
+    known: Dict[Any, int] = {}
+    for number in members:
+        tensor = wanted[number].tensor
+        row = known.setdefault((tensor.data_ptr(), tensor.shape, tensor.stride()), len(firsts))
+        if row == len(firsts):
+            firsts.append(number)
+        rows.append(row)
+    return rows, firsts
+
+
+def _expanded(table: "memoryview[float]", rows: List[int]) -> "memoryview[float]":
+    """Returns a table with a row for each member of a group."""
+    count = max(rows) + 1
+    if count == len(rows):
+        return table
+    width = len(table) // count
+    found = array("d")
+    for row in rows:
+        found.extend(table[row * width : (row + 1) * width])
+    return memoryview(found)
+
+
 @functools.lru_cache(maxsize=None)
 def _kernel() -> Any:
     """Returns the module with the Triton kernel; None without Triton."""
@@ -217,9 +252,8 @@ def _kernel_for(device: Any) -> Any:
     return _kernel() if is_for and not _has_failed else None
 
 
-def _reduced(wanted: List[Wanted], has_sample: bool) -> Reduced:
+def _reduced(tensors: List[Any], figures: List[int], has_sample: bool) -> Reduced:
     global _has_failed
-    tensors, figures = [each.tensor for each in wanted], [each.figures for each in wanted]
     kernel = _kernel_for(tensors[0].device)
     if kernel is not None:
         try:

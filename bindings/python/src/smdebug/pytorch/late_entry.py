@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any, Callable, Dict, Optional, Tuple
 
@@ -17,6 +18,7 @@ __all__ = [
     "Guard",
     "Kind",
     "Row",
+    "Watched",
     "is_metric",
     "row_of",
     "send_raw",
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
+reductions = importlib.import_module("torch.multiprocessing.reductions")
 
 # Name, shape, number of the element type, wanted figures, sample: as `_raw.save_late_rows` has it.
 Row = Tuple[str, Tuple[int, ...], int, int, Any]
@@ -146,6 +149,47 @@ class Entry:
     def has_changed(self) -> bool:
         """Returns True if the tensor was changed in place since it came."""
         return self.version is not None and version_of(self.tensor) != self.version
+
+
+class Watched:
+    """An output of a module, of which is asked later what became of it.  Keeps none of its memory.
+
+    With `version`, how often it was changed in place before, it is the first of its name.
+    """
+
+    __slots__ = ("_counter", "_memory", "_version", "name")
+
+    def __init__(self, entry: Entry, version: Optional[int] = None) -> None:
+        self.name = entry.name
+        self._version = version
+        self._memory = _weak_memory(entry.tensor)
+        self._counter: Any = None
+        if version is not None:
+            # Without its elements, a tensor still shares the counter of changes.
+            self._counter = entry.tensor.detach()
+            self._counter.data = entry.tensor.new_empty(0)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is the first of its name."""
+        return self._counter is not None
+
+    def has_changed(self) -> bool:
+        """Returns True if it was changed in place since it came."""
+        return version_of(self._counter) != self._version
+
+    def is_kept(self) -> bool:
+        """Returns True if somebody else than the hook keeps its memory."""
+        return self._memory is not None and not self._memory.expired()
+
+
+def _weak_memory(tensor: Any) -> Any:
+    """Returns a weak reference to the memory of a tensor; None if it has none of its own."""
+    try:
+        storage = getattr(tensor, "untyped_storage", None) or tensor.storage
+        return reductions.StorageWeakRef(storage())
+    except (AttributeError, NotImplementedError, RuntimeError):
+        return None
 
 
 class Guard(Entry):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import weakref
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
@@ -23,6 +22,7 @@ from smdebug.pytorch.late_entry import (
     Entry,
     Guard,
     Kind,
+    Watched,
     is_metric,
     row_of,
     send_raw,
@@ -35,6 +35,8 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 # How much memory that the training may have given back is held before it is reduced.
 _MOST_HELD = 64 << 20
+# Larger tensors that something may change are not copied, but reduced at once.
+_MOST_COPIED = 16 << 20
 _MOST_STEPS_BEHIND = 4
 
 
@@ -65,16 +67,18 @@ class LateTensors:
         # Of the open step: tensors that are not reduced yet, and the last one of each name.
         self._waiting: List[Entry] = []
         self._known: Dict[str, Entry] = {}
-        self._held = 0  # bytes
+        self._held = 0  # bytes that only the hook keeps
+        self._has_held = False  # tensors that are not copied
         self._is_batching = False
         self._kinds: Dict[str, Kind] = {}
         self._runs_after_backward = False
         self._guard: Optional[Guard] = None
         self._launched: Deque[_Launched] = deque()
-        # Names of tensors that nothing changes, or something changes, before the model returns.
-        self._steady: Set[str] = set()
-        self._changing: Set[str] = set()
-        self._watched: List[Tuple[str, Any, Optional[int]]] = []
+        # Whether nothing changes the outputs of a name before the model returns.
+        self._is_steady: Dict[str, bool] = {}
+        # Names of those whose memory the training keeps until the model returns.
+        self._kept: Set[str] = set()
+        self._watched: List[Watched] = []
 
     def takes(self, tensor: Any) -> bool:
         """Returns True if a tensor is recorded here: it is on a device."""
@@ -119,20 +123,33 @@ class LateTensors:
         entry = self._expected(name, tensor)
         if entry is None:
             return
-        if self._is_batching:
-            self._held += entry.kind.size if is_made else 0
-        elif entry.is_small:
-            # Cheaper than to find out whether something changes it.
-            entry.tensor = entry.tensor.clone()
-            entry.note_stream()
-        elif name in self._steady and tensor.requires_grad and torch.is_grad_enabled():
-            self._hold(entry)
-        else:
-            if name not in self._changing:
-                self._watched.append((name, weakref.ref(tensor), version_of(tensor)))
-            self.launch()
+        if not self._is_batching:
+            self._add_output(entry, tensor.requires_grad and torch.is_grad_enabled())
+        elif is_made:
+            self._held += entry.kind.size
         if self._held > _MOST_HELD:
             self.launch()
+
+    def _add_output(self, entry: Entry, has_graph: bool) -> None:
+        """Adds what a module has computed, which the training may change before the model returns."""
+        name, version = entry.name, version_of(entry.tensor)
+        if entry.is_small:
+            self._copy(entry)  # cheaper than to find out whether something changes it
+        elif version is not None and self._is_steady.get(name):
+            self._watched.append(Watched(entry))
+            self._hold(entry, has_graph and name in self._kept)
+        else:
+            if version is not None and name not in self._is_steady:
+                self._watched.append(Watched(entry, version))
+            if entry.kind.size > _MOST_COPIED or is_capturing(entry.kind.device):
+                self.launch()
+            else:
+                self._copy(entry)
+                self._held += entry.kind.size
+
+    def _copy(self, entry: Entry) -> None:
+        entry.tensor = entry.tensor.clone()
+        entry.note_stream()
 
     def add_gradient(self, name: str, gradient: Any) -> None:
         """Records a gradient in a backward pass, at whose end it is reduced."""
@@ -156,10 +173,12 @@ class LateTensors:
             return False
         return True
 
-    def _hold(self, entry: Entry) -> None:
+    def _hold(self, entry: Entry, is_kept: bool = False) -> None:
+        """Keeps a tensor until it is reduced.  `is_kept` tells that the training does so too."""
         entry.version = version_of(entry.tensor)
         entry.note_stream()
-        self._held += entry.kind.size
+        self._has_held = True
+        self._held += 0 if is_kept else entry.kind.size
 
     def _expected(self, name: str, tensor: Any) -> Optional[Entry]:
         before = self._known.get(name)
@@ -209,14 +228,15 @@ class LateTensors:
     def on_return(self) -> None:
         """Reduces what a model has computed, since the training may change it now."""
         with self._lock:
-            for name, reference, version in self._watched:
-                tensor = reference()
-                if tensor is not None and version is not None:
-                    is_same = version_of(tensor) == version
-                    (self._steady if is_same else self._changing).add(name)
-            self._watched.clear()
-            if self._held > 0:
+            watched, self._watched = self._watched, []
+            for each in watched:
+                if each.is_new:
+                    before = self._is_steady.get(each.name, True)
+                    self._is_steady[each.name] = before and not each.has_changed()
+            if self._has_held or self._held > 0:
                 self.launch()
+            for each in watched:
+                (self._kept.add if each.is_kept() else self._kept.discard)(each.name)
 
     # ---- reducing --------------------------------------------------------------------------
 
@@ -228,6 +248,7 @@ class LateTensors:
             entries = [entry for entry in self._waiting if not entry.is_void]
             self._waiting = []
             self._held = 0
+            self._has_held = False
             self._runs_after_backward = False
             devices: Dict[Any, List[Entry]] = {}
             for entry in entries:
@@ -259,8 +280,7 @@ class LateTensors:
 
     def _lose_changed(self, entries: List[Entry]) -> None:
         for entry in entries:
-            self._steady.discard(entry.name)
-            self._changing.add(entry.name)
+            self._is_steady[entry.name] = False
         error = SMDebugRuntimeError(
             "it was changed in place before it was reduced; from now on it is reduced before that"
         )
@@ -291,6 +311,7 @@ class LateTensors:
             step = int(self._hook.step)
             self._waiting = []
             self._held = 0
+            self._has_held = False
             kept = [each for each in self._launched if each.step != step]
             self._launched = deque(kept)
             self._forget_step()
