@@ -107,6 +107,7 @@ class DeviceBatch:
             self._parts = []
             self._copy: Optional[HostCopy] = begin_copy(small, large, device)
         self._found: List[Any] = []
+        self._bytes: List[memoryview] = []
 
     # ---- on the device -----------------------------------------------------------------
 
@@ -158,6 +159,7 @@ class DeviceBatch:
         """Waits for the results."""
         if self._copy is not None:
             self._found, self._copy = self._copy.take(), None
+            self._bytes = [_bytes_of(each) for each in self._found]
 
     def tables(self) -> List[Tuple[List[int], "memoryview[float]"]]:
         """Returns tables of float64 with a row for each tensor, and the tensors' numbers."""
@@ -184,9 +186,14 @@ class DeviceBatch:
         return found[place.begin : place.begin + place.size].view(dtype).reshape(shape)
 
     def _memory(self, place: _Place) -> memoryview:
-        # NumPy may be absent.
-        address = self._found[place.buffer].data_ptr() + place.begin
-        return memoryview((ctypes.c_ubyte * place.size).from_address(address)).cast("B")
+        return self._bytes[place.buffer][place.begin : place.begin + place.size]
+
+
+def _bytes_of(tensor: Any) -> memoryview:
+    """Returns the bytes of a tensor in host memory, which it must outlive."""
+    # NumPy may be absent.  An array of ctypes is a class for each size, which takes long to make.
+    size = tensor.numel() * tensor.element_size()
+    return memoryview((ctypes.c_ubyte * size).from_address(tensor.data_ptr())).cast("B")
 
 
 def _nothing(device: Any) -> Any:
@@ -212,14 +219,19 @@ def _rows_of(wanted: Sequence[Wanted], members: List[int]) -> Tuple[List[int], L
     """
     rows: List[int] = []
     firsts: List[int] = []
-    known: Dict[Any, int] = {}
+    known: Dict[int, int] = {}
     for number in members:
         tensor = wanted[number].tensor
-        row = known.setdefault((tensor.data_ptr(), tensor.shape, tensor.stride()), len(firsts))
-        if row == len(firsts):
+        row = known.setdefault(tensor.data_ptr(), len(firsts))
+        if row == len(firsts) or not _are_alike(tensor, wanted[firsts[row]].tensor):
+            row = len(firsts)
             firsts.append(number)
         rows.append(row)
     return rows, firsts
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    return bool(one.shape == other.shape and one.stride() == other.stride())
 
 
 def _expanded(table: "memoryview[float]", rows: List[int]) -> "memoryview[float]":

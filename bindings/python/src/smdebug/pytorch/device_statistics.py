@@ -13,6 +13,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from smdebug import _raw
 from smdebug.core.utils import import_framework
+from smdebug.pytorch.host_copies import current_stream
 from smdebug.pytorch.spread import RUN, sampled_runs
 
 __all__ = ["Reduced", "means_of", "reduce_tensors"]
@@ -236,7 +237,7 @@ def stream_of(device: Any) -> int:
     """Returns the current stream of a device.  What one stream uploads, others must not use."""
     if device.type != "cuda":
         return 0
-    found: int = torch.cuda.current_stream(device).cuda_stream
+    found: int = current_stream(device).cuda_stream
     return found
 
 

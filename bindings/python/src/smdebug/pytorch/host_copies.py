@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any, Dict, List, Protocol, Tuple
 
 from smdebug.core.utils import import_framework
@@ -14,9 +15,14 @@ __all__ = [
     "device_guard",
     "is_capturing",
     "join_streams",
+    "memory_of",
 ]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+# Tells the current stream of a GPU by its number, in PyTorch with CUDA.
+_number_of_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+_MOST_STREAMS = 256
 
 
 class HostCopy(Protocol):
@@ -82,10 +88,30 @@ def join_streams(device: Any, tensors: List[Tuple[Any, Any]]) -> None:
             tensor.record_stream(current)
 
 
+_known_streams: Dict[Any, Any] = {}
+
+
 def current_stream(device: Any) -> Any:
     """Returns the current stream of a device; None without streams."""
+    if device.type == "cuda" and _number_of_stream is not None:
+        # To make an object for it takes longer than all else that is done for a tensor.
+        key = (device.index, _number_of_stream(device.index))
+        if key not in _known_streams:
+            if len(_known_streams) >= _MOST_STREAMS:
+                _known_streams.clear()
+            _known_streams[key] = torch.cuda.current_stream(device)
+        return _known_streams[key]
     streams = _streams_of(device)
     return None if streams is None else streams.current_stream(device)
+
+
+@functools.lru_cache(maxsize=None)
+def memory_of(device: Any) -> int:
+    """Returns how many bytes of memory a device has; 0 if it does not say."""
+    streams = _streams_of(device)
+    if not hasattr(streams, "get_device_properties"):
+        return 0
+    return int(getattr(streams.get_device_properties(device), "total_memory", 0))
 
 
 class _CopyOnDemand:

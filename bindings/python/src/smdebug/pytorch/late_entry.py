@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from smdebug import _raw
@@ -70,14 +69,17 @@ def version_of(tensor: Any) -> Optional[int]:
 class Kind:
     """What tensors of one name have in common, as long as they fit."""
 
-    __slots__ = ("device", "dtype", "form", "is_float", "number", "shape", "size", "takes")
+    __slots__ = (
+        "device", "dtype", "form", "is_float", "is_small", "number", "shape", "size", "takes",
+    )  # fmt: skip
 
     def __init__(self, tensor: Any) -> None:
         self.device = tensor.device
         self.dtype = tensor.dtype
         self.shape: Tuple[int, ...] = tuple(tensor.shape)
         self.size = tensor.numel() * tensor.element_size()
-        self.takes = takes_statistics(tensor, 0) and tensor.numel() > _FEW
+        self.is_small = tensor.numel() <= _FEW
+        self.takes = takes_statistics(tensor, 0) and not self.is_small
         self.is_float = bool(tensor.is_floating_point())
         # None: the library has no such type.
         self.number: Any
@@ -91,6 +93,7 @@ class Kind:
             and self.is_float
             and tensor.dtype is self.dtype
             and tensor.layout is torch.strided
+            and not tensor.is_nested
             and tensor.shape == self.shape
             and tensor.device == self.device
             and not tensor.is_neg()
@@ -126,11 +129,6 @@ class Entry:
         self.metric: Any = None
         # Whether another tensor of its name came, or it was lost.
         self.is_void = False
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the tensor is sent as it is."""
-        return math.prod(self.kind.shape) <= _FEW
 
     @property
     def figures(self) -> int:

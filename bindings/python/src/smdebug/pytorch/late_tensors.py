@@ -17,7 +17,12 @@ from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugRuntimeError
 from smdebug.pytorch.device_batch import DeviceBatch
 from smdebug.pytorch.device_statistics import means_of
-from smdebug.pytorch.host_copies import device_guard, is_capturing, join_streams
+from smdebug.pytorch.host_copies import (
+    device_guard,
+    is_capturing,
+    join_streams,
+    memory_of,
+)
 from smdebug.pytorch.late_entry import (
     Entry,
     Guard,
@@ -28,15 +33,20 @@ from smdebug.pytorch.late_entry import (
     send_raw,
     version_of,
 )
+from smdebug.pytorch.wrapped import unwrapped
 
 __all__ = ["LateTensors"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
-# How much memory that the training may have given back is held before it is reduced.
+# How much memory that the training may have given back is held before it is reduced: so many
+# bytes, or a share of the device's.
 _MOST_HELD = 64 << 20
+_SHARE_HELD = 256
 # Larger tensors that something may change are not copied, but reduced at once.
 _MOST_COPIED = 16 << 20
+# Of how many calls of a model one asks again what the training keeps.
+_ASKING = 8
 _MOST_STEPS_BEHIND = 4
 
 
@@ -79,6 +89,7 @@ class LateTensors:
         # Names of those whose memory the training keeps until the model returns.
         self._kept: Set[str] = set()
         self._watched: List[Watched] = []
+        self._returns = 0  # of models
 
     def takes(self, tensor: Any) -> bool:
         """Returns True if a tensor is recorded here: it is on a device."""
@@ -127,16 +138,20 @@ class LateTensors:
             self._add_output(entry, tensor.requires_grad and torch.is_grad_enabled())
         elif is_made:
             self._held += entry.kind.size
-        if self._held > _MOST_HELD:
+        self._launch_if_many(entry)
+
+    def _launch_if_many(self, last: Entry) -> None:
+        if self._held > _MOST_HELD and self._held > memory_of(last.kind.device) // _SHARE_HELD:
             self.launch()
 
     def _add_output(self, entry: Entry, has_graph: bool) -> None:
         """Adds what a module has computed, which the training may change before the model returns."""
         name, version = entry.name, version_of(entry.tensor)
-        if entry.is_small:
+        if entry.kind.is_small:
             self._copy(entry)  # cheaper than to find out whether something changes it
         elif version is not None and self._is_steady.get(name):
-            self._watched.append(Watched(entry))
+            if self._returns % _ASKING == 0:
+                self._watched.append(Watched(entry))
             self._hold(entry, has_graph and name in self._kept)
         else:
             if version is not None and name not in self._is_steady:
@@ -160,8 +175,7 @@ class LateTensors:
             if entry is None:
                 return
             self._hold(entry)
-            if self._held > _MOST_HELD:
-                self.launch()
+            self._launch_if_many(entry)
             if self._waiting and not self._runs_after_backward:
                 self._runs_after_backward = self._run_after_backward()
 
@@ -188,10 +202,12 @@ class LateTensors:
             return None
         try:
             kind = self._kinds.get(name)
-            # A tensor that waits is detached, so that its graph is not kept.
-            if kind is None or not self._is_batching or not kind.fits(tensor):
+            if kind is None or not kind.fits(tensor):
                 tensor = hook._plain(tensor)
                 kind = self._kinds[name] = Kind(tensor)
+            elif not self._is_batching:
+                # A tensor that waits must not keep its graph.
+                tensor = unwrapped(tensor.detach())
             entry = Entry(name, tensor, parts, kind, self._guard)
             if hook._metrics is not None:
                 entry.metric = (hook.mode, hook.mode_steps[hook.mode])
@@ -229,6 +245,7 @@ class LateTensors:
         """Reduces what a model has computed, since the training may change it now."""
         with self._lock:
             watched, self._watched = self._watched, []
+            self._returns += 1
             for each in watched:
                 if each.is_new:
                     before = self._is_steady.get(each.name, True)
