@@ -61,6 +61,8 @@ class Training:
         Seconds by which a fault makes each step longer; shortens the run's number of steps.
     lasts : float
         Seconds that the training shall last.
+    exchanged : float
+        Seconds in which steps have exchanged gradients, and done nothing else.
     """
 
     def __init__(self, drawn: Drawn, folder: Path, rank: int = 0, ranks: int = 1) -> None:
@@ -78,6 +80,7 @@ class Training:
         self.usual = 0.0
         self.hook: Any = None
         self.steps = 0
+        self.exchanged = 0.0
         self.facts: Dict[str, float] = {}
         self.step = 0
         self._waited: List[float] = []
@@ -162,7 +165,10 @@ class Training:
             steps=self.steps,
             usual_ms=1e3 * self.usual,
             waits=sum(self._waited) / seconds,
+            # Without the first batch, for which the loader's processes start.
+            later_waits=sum(self._waited[1:]) / (seconds - self._waited[0]),
             host=self._spent / seconds,
+            exchanges=self.exchanged / seconds,
             # Of the machine's cores, in [0, 1]: what others used, and what anyone used.
             others=max(0.0, busy - own) / (cores * wall),
             busy=busy / (cores * wall),

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, distributed, nn
 from profiled_training import Training, burn
 
-__all__ = ["FAULTS", "HEALTHY", "Fault", "Healthy"]
+__all__ = ["FAULTS", "HEALTHY", "STARVES", "Fault", "Healthy"]
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,9 @@ def joined(training: Training, how: str) -> None:
     def average(step: int) -> None:
         gradients = [each.grad for each in training.model.parameters() if each.grad is not None]
         flat = torch.cat([each.flatten() for each in gradients])
+        began = time.perf_counter()
         distributed.all_reduce(flat)
+        training.exchanged += time.perf_counter() - began
         flat /= training.ranks
         for each, new in zip(gradients, flat.split([each.numel() for each in gradients])):
             each.copy_(new.view_as(each))
@@ -337,7 +339,8 @@ FAULTS: Dict[str, Fault] = {
         slow_loader,
         ("DataLoaderStarves",),
         {"waits": ("data wait",), "computes": ("data wait",)},
-        {"": STARVES},
+        # Its processes take the cores that the training needs.
+        {"": STARVES, "computes": frozenset({"CPUBottleneck"})},
     ),
     "stalls": Fault(
         stalls,
