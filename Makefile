@@ -248,7 +248,7 @@ measure-rules: python
 PROFILED ?= 34
 measure-profile: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
-	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/profiler/measured/measure_profile.py --set $(SET) --runs $(PROFILED)
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/profiler/measured/measure_profile.py --set $(SET) --begin $(BEGIN) --runs $(PROFILED)
 
 # Makes the table of the diagnosis again, from RUNS trainings, and prints its errors.  Needed when
 # rules have changed: build/causes.jsonl keeps what they found.
