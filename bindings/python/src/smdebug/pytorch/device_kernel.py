@@ -153,7 +153,7 @@ def _store_rest(  # type: ignore[no-untyped-def]
         if has_scale:
             squares = tl.sum(scaled, 0)
         elif not is_finite:
-            # What was summed may be NaN: infinities of both signs.
+            # What was summed may be NaN, as infinities of both signs were added.
             squares = count.to(tl.float64) * 0 + float("inf")
     tl.store(out + stride, tl.sum(nans, 0).to(tl.float64))
     tl.store(out + 2 * stride, tl.sum(infs, 0).to(tl.float64))
