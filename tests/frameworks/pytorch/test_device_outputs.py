@@ -29,13 +29,13 @@ class Residual(nn.Module):
         return x.square().mean()
 
 
-class Batches(List[List[str]]):
-    """The names of the tensors that were reduced together."""
+# The names of the tensors that were reduced together.
+Batches = List[List[str]]
 
 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Batches]:
-    found = Batches()
+    found: Batches = []
     launch = device_batch.DeviceBatch.__init__
 
     def noting(self: Any, wanted: Any, on: Any) -> None:
@@ -86,7 +86,7 @@ def test_one_tensor_of_two_names_is_reduced_once(tmp_path, monkeypatch):
     with on_a_device():
         train(device)
     assert_alike(smd.create_trial(host), smd.create_trial(device), True)
-    # Of 24 inputs and outputs, 12 are copies of the first step, and then the tensors themselves.
+    # The first step reduces copies.  Later ones see that 25 names stand for 12 tensors.
     assert reduced[1:] == [12, 12]
 
 

@@ -102,7 +102,7 @@ def print_figures(runs: Sequence[Any]) -> None:
     busy = [is_contended(each) for each in runs if each.kind != "contention"]
     print(f"| runs whose cores other programs took | {share(busy)} |")
     starved = [is_starved(each) for each in healthy]
-    print(f"| healthy trainings that waited for data all the same | {share(starved)} |")
+    print(f"| healthy trainings with a slow loader by their own clock | {share(starved)} |")
     print("\n| planted | found | cause right |\n|---|---|---|")
     for kind in FAULTS:
         of = [each for each in faulty if each.kind == kind]

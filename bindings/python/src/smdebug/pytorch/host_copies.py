@@ -94,13 +94,14 @@ _known_streams: Dict[Any, Any] = {}
 def current_stream(device: Any) -> Any:
     """Returns the current stream of a device; None without streams."""
     if device.type == "cuda" and _number_of_stream is not None:
-        # To make an object for it takes longer than all else that is done for a tensor.
+        # An object for it takes too long to make for each tensor.
         key = (device.index, _number_of_stream(device.index))
-        if key not in _known_streams:
+        found = _known_streams.get(key)
+        if found is None:
             if len(_known_streams) >= _MOST_STREAMS:
-                _known_streams.clear()
-            _known_streams[key] = torch.cuda.current_stream(device)
-        return _known_streams[key]
+                _known_streams.clear()  # while other threads look, too
+            found = _known_streams[key] = torch.cuda.current_stream(device)
+        return found
     streams = _streams_of(device)
     return None if streams is None else streams.current_stream(device)
 

@@ -299,7 +299,7 @@ class LateTensors:
         for entry in entries:
             self._is_steady[entry.name] = False
         error = SMDebugRuntimeError(
-            "it was changed in place before it was reduced; from now on it is reduced before that"
+            "it was changed in place before it was reduced; from now on it is copied before that"
         )
         self._lose(int(self._hook.step), entries, error)
 
