@@ -258,6 +258,7 @@ hook = smd.Hook(out_dir, **settings)
 for _ in range(3):
     with hook.step():
         hook.save("w", 1.0)
+hook.flush()  # or the file seen below may be of a step that is about to be complete
 hook.begin_step()
 hook.save("w", np.zeros(1 << 20))
 while not list(pathlib.Path(out_dir).rglob("*.tmp")):
