@@ -32,21 +32,20 @@ smd_error *OutOfMemory() noexcept {
   return error;
 }
 
-smd_error *ToC(const Status &status) noexcept {
-  if (status.IsOk()) return nullptr;
+smd_error *ErrorOf(const Status &status) noexcept {
   auto *error = new (std::nothrow) smd_error{status};
   return error == nullptr ? OutOfMemory() : error;
 }
 
 smd_error *InternalError(const char *what) noexcept {
   try {
-    return ToC(Status(Code::kInternal, StrCat("a bug in the library: ", what)));
+    return ErrorOf(Status(Code::kInternal, StrCat("a bug in the library: ", what)));
   } catch (...) {
     return OutOfMemory();
   }
 }
 
-Result<std::string_view> RequiredText(const char *text, const char *name) {
+[[gnu::hot]] Result<std::string_view> RequiredText(const char *text, const char *name) {
   SMD_RETURN_IF_ERROR(NotNull(text, name));
   if (*text == '\0') return InvalidArgument(StrCat(name, " is empty"));
   const std::string_view found(text);

@@ -22,9 +22,14 @@ namespace smdebug::capi {
 // Returns an error that needs no memory; freeing it has no effect.
 smd_error *OutOfMemory() noexcept;
 
-// Returns NULL for success.
-smd_error *ToC(const Status &status) noexcept;
+// Returns an error object for a failure.
+smd_error *ErrorOf(const Status &status) noexcept;
 smd_error *InternalError(const char *what) noexcept;
+
+// Returns NULL for success.
+inline smd_error *ToC(const Status &status) noexcept {
+  return status.IsOk() ? nullptr : ErrorOf(status);
+}
 
 // Runs `body`, which returns a Status, and converts the Status or an exception to an error
 // object.  The body of each fallible function is one call of Guard().
@@ -92,7 +97,7 @@ bool IsUsable(const Handle *handle) noexcept {
 // Fails with INVALID_ARGUMENT if the handle is NULL, and with AFTER_FORK if it belongs to
 // another process.
 template <class Handle>
-Status CheckUsable(const Handle *handle, const char *name) {
+[[gnu::hot]] Status CheckUsable(const Handle *handle, const char *name) {
   SMD_RETURN_IF_ERROR(NotNull(handle, name));
   return handle->Mark().Check();
 }

@@ -146,9 +146,10 @@ void smd_profiler_free(smd_profiler *profiler) noexcept { Free(profiler); }
   return GuardValue<int64_t>(0, [&] { return IsUsable(profiler) ? profiler->profiler->Now() : 0; });
 }
 
-[[gnu::hot]] smd_error *smd_profiler_event(smd_profiler *profiler, const char *name,
-                                           const char *phase, int64_t step, int64_t begin_us,
-                                           int64_t duration_us, const char *args) noexcept {
+[[gnu::hot, gnu::flatten]] smd_error *smd_profiler_event(smd_profiler *profiler, const char *name,
+                                                         const char *phase, int64_t step,
+                                                         int64_t begin_us, int64_t duration_us,
+                                                         const char *args) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(CheckUsable(profiler, "profiler"));
     Event event;

@@ -1,5 +1,7 @@
 #include "base/clock.h"
 
+#include <time.h>
+
 namespace smdebug {
 namespace {
 
@@ -8,13 +10,19 @@ constexpr Clock::Duration kVeryLong = std::chrono::hours(24 * 365);
 
 class SystemClock final : public Clock {
  public:
-  double WallSeconds() override {
+  [[gnu::hot]] double WallSeconds() override {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     // Exact in a double, unlike nanoseconds, which only some C++ libraries count.
     return std::chrono::duration<double>(std::chrono::floor<std::chrono::microseconds>(now))
         .count();
   }
-  Duration Monotonic() override { return std::chrono::steady_clock::now().time_since_epoch(); }
+  // Not by std::chrono::steady_clock, which is in one more library: a profile asks after operations
+  // of a training that leave nothing in the caches.
+  [[gnu::hot]] Duration Monotonic() override {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  }
   void WaitFor(CondVar &condition, Mutex &mutex, Duration time) override SMD_REQUIRES(mutex) {
     condition.WaitFor(mutex, time);
   }

@@ -23,11 +23,11 @@ uint64_t CurrentGeneration() {
 
 ProcessMark::ProcessMark() : generation_(CurrentGeneration()) {}
 
-bool ProcessMark::IsSameProcess() const {
+[[gnu::hot]] bool ProcessMark::IsSameProcess() const {
   return generation_ == generation.load(std::memory_order_relaxed);
 }
 
-Status ProcessMark::Check() const {
+[[gnu::hot]] Status ProcessMark::Check() const {
   if (IsSameProcess()) return Status::Ok();
   return {Code::kAfterFork,
           "this handle belongs to the process that forked this one; make a new one here"};

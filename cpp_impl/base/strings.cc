@@ -121,7 +121,7 @@ std::string DidYouMean(std::string_view text, const std::vector<std::string_view
   return StrCat("; did you mean '", *nearest, "'?");
 }
 
-bool IsUtf8(std::string_view text) {
+[[gnu::hot]] bool IsUtf8(std::string_view text) {
   // This is on the recording path, and nearly all names are ASCII.
   constexpr uint64_t kHighBits = 0x8080808080808080U;
   for (uint64_t word = 0; text.size() >= sizeof word; text.remove_prefix(sizeof word)) {

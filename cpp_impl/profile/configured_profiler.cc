@@ -53,10 +53,20 @@ Status ConfiguredProfiler::CheckOpen() const {
   return is_closed_ ? WrongState("the profiler is closed") : Status::Ok();
 }
 
+[[gnu::hot]] bool ConfiguredProfiler::HasFileChanged() {
+  if (!file_) return false;
+  if (options_.update_time.count() > 0) {
+    const Clock::Duration now = options_.clock->Monotonic();
+    if (now < next_look_) return false;
+    next_look_ = now + options_.update_time;
+  }
+  return file_->HasChanged();
+}
+
 [[gnu::hot]] bool ConfiguredProfiler::Update() {
   if (is_closed_) return false;
   if (!is_updating_.exchange(true, std::memory_order_acquire)) {
-    if (file_ && file_->HasChanged()) {
+    if (HasFileChanged()) {
       Status status;
       try {
         status = Reread();
@@ -125,9 +135,8 @@ void ConfiguredProfiler::TurnOff() {
   if (on_ == nullptr) return false;
   const MutexLock lock(mutex_);
   if (!file_) return true;
-  if (!config_.windows[static_cast<size_t>(feature)].Has(step, options_.clock->WallSeconds())) {
-    return false;
-  }
+  ProfileWindow &window = config_.windows[static_cast<size_t>(feature)];
+  if (window.IsNever() || !window.Has(step, options_.clock->WallSeconds())) return false;
   if (feature != Feature::kDataloader || name.empty() || !config_.metrics) return true;
   const Result<bool> found = config_.metrics->IsFoundIn(name);
   return found.IsOk() && *found;

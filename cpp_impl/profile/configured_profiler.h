@@ -24,8 +24,8 @@ namespace smdebug::profile {
 //   1. profiler_ is opened at most once, when the configuration first asks for it, and lives as
 //      long as this object.
 //   2. on_ is profiler_ while events are recorded, else NULL.
-//   3. Only the thread that has set is_updating_ uses file_, profiler_ and out_dir_, without a
-//      lock, since it logs: a log function may call back.
+//   3. Only the thread that has set is_updating_ uses file_, next_look_, profiler_ and out_dir_,
+//      without a lock, since it logs: a log function may call back.
 class ConfiguredProfiler {
  public:
   // Opens a profiler without a file: it is on until it is closed.  Fails as Profiler::Open().
@@ -35,8 +35,8 @@ class ConfiguredProfiler {
   static Result<std::shared_ptr<ConfiguredProfiler>> Follow(std::string_view path,
                                                             const ProfilerOptions &options);
 
-  // Rereads the file if it changed, and returns true if events are recorded.  Logs failures: an
-  // invalid file does not count, as it may be half written.
+  // Rereads the file if it changed, looking once in options.update_time, and returns true if events
+  // are recorded.  Logs failures: an invalid file does not count, as it may be half written.
   bool Update();
   // Returns true if the feature is active at this step, now, for events with this name (empty:
   // any).  Without a file, every feature is active.
@@ -61,6 +61,7 @@ class ConfiguredProfiler {
 
   Status CheckOpen() const;
   Profiler *Opened() const { return opened_.load(std::memory_order_acquire); }
+  bool HasFileChanged();
   Status Reread();
   Status TurnOn(const ProfilerOptions &options);
   void TurnOff();
@@ -73,6 +74,7 @@ class ConfiguredProfiler {
 
   std::atomic<bool> is_updating_{false};
   std::optional<ConfigFile> file_;
+  Clock::Duration next_look_{};
   std::shared_ptr<Profiler> profiler_;
   std::string out_dir_;  // of profiler_
 

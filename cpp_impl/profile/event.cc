@@ -27,7 +27,7 @@ constexpr size_t kKeptCapacity = size_t{4} << 20;
   return sizeof(Head) + event.name.size() + event.phase.size() + event.args.size();
 }
 
-[[gnu::hot]] void EventBuffer::Add(const Event &event) {
+[[gnu::hot, gnu::flatten]] void EventBuffer::Add(const Event &event) {
   const Head head = {event.step,
                      event.begin_us,
                      event.duration_us,

@@ -163,7 +163,7 @@ void ReadParameters(const JsonValue &json, Problems *problems, ProfilerConfig *o
 
 }  // namespace
 
-std::optional<Feature> FeatureNamed(std::string_view name) {
+[[gnu::hot]] std::optional<Feature> FeatureNamed(std::string_view name) {
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) return {};
   return static_cast<Feature>(found - kNames.begin());
@@ -186,7 +186,7 @@ ProfileWindow ProfileWindow::OfTime(std::optional<double> start, std::optional<d
 }
 
 bool ProfileWindow::Has(int64_t step, double now) {
-  if (kind_ == Kind::kNever) return false;
+  if (IsNever()) return false;
   if (kind_ == Kind::kSteps) {
     if (!start_step_) start_step_ = step;
     return step >= *start_step_ && step - *start_step_ < *steps_;

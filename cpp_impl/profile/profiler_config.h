@@ -31,6 +31,7 @@ class ProfileWindow {
   // Reports whether the window has this step and time, in seconds since 1970.  A window without a
   // start begins with the first call; without a length it has one step.
   bool Has(int64_t step, double now);
+  bool IsNever() const { return kind_ == Kind::kNever; }
 
  private:
   enum class Kind : uint8_t { kNever, kSteps, kTime };

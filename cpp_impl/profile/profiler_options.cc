@@ -89,7 +89,7 @@ struct Option {
   std::string (*get)(const Options &options);
 };
 
-constexpr std::array<Option, 9> kOptions = {{
+constexpr std::array<Option, 10> kOptions = {{
     {"out_dir", SetOutDir, [](const Options &o) { return o.out_dir; }},
     {"node", SetNode, [](const Options &o) { return o.node; }},
     {"system_node", SetSystemNode, [](const Options &o) { return o.system_node; }},
@@ -110,6 +110,9 @@ constexpr std::array<Option, 9> kOptions = {{
        return SetBytes(name, value, 65536, &o->buffer_bytes);
      },
      [](const Options &o) { return std::to_string(o.buffer_bytes); }},
+    {"update_seconds",
+     [](Options *o, Text name, Text value) { return SetSeconds(name, value, 0, &o->update_time); },
+     [](const Options &o) { return SecondsText(o.update_time); }},
     {"close_seconds",
      [](Options *o, Text name, Text value) { return SetSeconds(name, value, 0, &o->close_time); },
      [](const Options &o) { return SecondsText(o.close_time); }},

@@ -22,6 +22,7 @@ struct ProfilerOptions {
   int64_t sample_milliseconds = 0;  // 0: no sampler
   bool samples_gpus = true;
   uint64_t buffer_bytes = uint64_t{16} << 20;
+  Clock::Duration update_time{};  // from one look at the configuration file to the next
   Clock::Duration close_time = std::chrono::seconds(30);
   storage::StoreOptions store_options;
   Logger logger;

@@ -31,7 +31,8 @@ ORIGINAL = os.environ.get("SMDEBUG_ORIGINAL_PYTHON", "")
 EVENTS = 200_000
 TURNS = 7
 STEPS = 1200
-BLOCK = 20  # steps
+BLOCK = 60  # steps
+SETTLE = 20  # of these, until a hook has seen the switch, which takes a quarter of a second
 
 OF_ORIGINAL = """
 import sys, time
@@ -252,12 +253,15 @@ def training(folder: str) -> bool:
         blocks = train(folder, batch, switch, stopwatch)
         on, off = blocks[2::2], blocks[3::2]  # the first ones warm up
         medians = [
-            (statistics.median(step for step, _ in with_profile[2:]),
-             statistics.median(step for step, _ in without[2:]))
+            (statistics.median(step for step, _ in with_profile[SETTLE:]),
+             statistics.median(step for step, _ in without[SETTLE:]))
             for with_profile, without in zip(on, off)
         ]  # fmt: skip
         step = statistics.median(without for _, without in medians)
-        inside = statistics.median(cost for block in on for _, cost in block[2:])
+        # Of each block the mean: not every step looks at the configuration.
+        inside = statistics.median(
+            statistics.mean(cost for _, cost in block[SETTLE:]) for block in on
+        )
         shares = [100 * (with_profile / without - 1) for with_profile, without in medians]
         rows.append(
             [f"{step * 1e3:.3g} ms", f"{inside * 1e6:.0f} us", f"{inside / step * 100:.2f} %",

@@ -33,6 +33,8 @@ SMD_FALLIBLE smd_profiler_options_new(smd_profiler_options **out) SMD_NOEXCEPT;
  *   sample_gpus         "false": GPUs are not sampled ("true")
  *   system_node         name of this machine in samples: "algo-" and a number, as readers
  *                       skip all others (that of the training service, else "algo-1")
+ *   update_seconds      smd_profiler_update() looks at its file at most this often ("0": at each
+ *                       call)
  *   close_seconds       how long closing may wait for writes ("30")
  *   s3_...              see smdebug/store.h
  *
@@ -85,7 +87,7 @@ SMD_FALLIBLE smd_profiler_new(const smd_profiler_options *options, smd_profiler 
 SMD_FALLIBLE smd_profiler_follow(const char *path, const smd_profiler_options *options,
                                  smd_profiler **out) SMD_NOEXCEPT;
 
-/* Rereads the configuration file if it changed.  Call it between steps.  Returns 1 if events are
+/* Rereads the configuration file if it changed; looks at most once in update_seconds.  Call it between steps.  Returns 1 if events are
  * recorded, else 0: the profiler is off, closed, of a parent process, or NULL.  A file that cannot
  * be read is logged, and changes nothing.
  * Thread: any.   Since: 1.0 */

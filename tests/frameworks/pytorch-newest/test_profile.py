@@ -167,6 +167,8 @@ def test_the_configuration_is_followed_at_steps(
             training.config.write_text('{"DisableProfiler": true}')
         if number == 8:
             training.write(LocalPath=str(training.profile))
+        if number in (4, 8):
+            time.sleep(0.3)  # a hook looks at the file four times a second
         training.step(batch)
     training.hook.close()
     assert training.steps_with("Step:ModeKeys.TRAIN") == [0, 1, 2, 3, 8, 9, 10, 11]

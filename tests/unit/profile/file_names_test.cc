@@ -93,6 +93,7 @@ TEST(ProfilerOptionsTest, AreSetByName) {
            {"rotate_seconds", "1e9"},
            {"buffer_bytes", "-1"},
            {"sample_gpus", "perhaps"},
+           {"update_seconds", "-1"},
            {"close_seconds", "-1"},
            {"buffer_bytes", "99999999999999999999"}}) {
     EXPECT_EQ(options.Set(name, value).GetCode(), Code::kInvalidConfig) << name << " " << value;

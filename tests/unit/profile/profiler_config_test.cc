@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fake_clock.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "profile/configured_profiler.h"
@@ -161,8 +162,7 @@ TEST(ProfilerConfigTest, SelectsMetricsByTheirBeginning) {
 class ConfiguredProfilerTest : public testing::Test {
  protected:
   void Write(std::string_view text) { folder_.Write("config.json", text); }
-  std::shared_ptr<ConfiguredProfiler> Follow() {
-    ProfilerOptions options;
+  std::shared_ptr<ConfiguredProfiler> Follow(ProfilerOptions options = {}) {
     options.logger = Logger(LogLevel::kInfo,
                             [this](LogLevel, const std::string &line) { lines_ += line + "\n"; });
     auto opened = ConfiguredProfiler::Follow(folder_.Path() + "/config.json", options);
@@ -204,6 +204,24 @@ TEST_F(ConfiguredProfilerTest, FollowsTheFile) {
   EXPECT_TRUE(profiler->Close().IsOk());
   EXPECT_EQ(profiler->Count("events_written"), 1);
   EXPECT_FALSE(profiler->Add(Step()).IsOk());
+  EXPECT_FALSE(profiler->Update());
+}
+
+TEST_F(ConfiguredProfilerTest, LooksAtTheFileAsOftenAsAsked) {
+  FakeClock clock;
+  ProfilerOptions options;
+  options.clock = &clock;
+  ASSERT_TRUE(options.Set("update_seconds", "0.25").IsOk());
+  const auto profiler = Follow(options);
+  EXPECT_FALSE(profiler->Update());
+  Write(Enabled());
+  clock.Pass(std::chrono::milliseconds(249));
+  EXPECT_FALSE(profiler->Update());
+  clock.Pass(std::chrono::milliseconds(1));
+  EXPECT_TRUE(profiler->Update());
+  Write(R"({"DisableProfiler": true})");
+  EXPECT_TRUE(profiler->Update());
+  clock.Pass(std::chrono::milliseconds(250));
   EXPECT_FALSE(profiler->Update());
 }
 

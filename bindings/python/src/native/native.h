@@ -9,6 +9,10 @@
 
 #include "smdebug.h"
 
+/* Of functions that run between the operations of a training: they lie side by side, since none of
+ * their code is in the caches then, and each page costs. */
+#define SMD_NATIVE_HOT __attribute__((hot))
+
 /* ---- bridge to the SWIG part (native.i) ---------------------------------- */
 
 typedef enum {

@@ -38,12 +38,16 @@ static int ConvertHeld(PyObject *object, void **pointer, swig_type_info *type, i
 #undef SWIG_ConvertPtr
 #define SWIG_ConvertPtr(object, pointer, type, flags) ConvertHeld(object, pointer, type, flags)
 
-void *SmdNativePointer(PyObject *object, SmdNativeKind kind) {
+SMD_NATIVE_HOT void *SmdNativePointer(PyObject *object, SmdNativeKind kind) {
+  swig_type_info *type = NativeType(kind);
   void *pointer = NULL;
-  if (SWIG_IsOK(SWIG_ConvertPtr(object, &pointer, NativeType(kind), 0)) && pointer != NULL) {
-    return pointer;
+  /* A raw handle of this very type needs none of SWIG's conversions. */
+  if (Py_TYPE(object) == SwigPyObject_Type()) {
+    const SwigPyObject *held = (const SwigPyObject *)object;
+    if (held->ty == type && held->ptr != NULL) return held->ptr;
   }
-  SmdNativeRefuse(NativeType(kind)->str, object);
+  if (SWIG_IsOK(SWIG_ConvertPtr(object, &pointer, type, 0)) && pointer != NULL) return pointer;
+  SmdNativeRefuse(type->str, object);
   return NULL;
 }
 

@@ -3,13 +3,13 @@
 #include "native.h"
 
 /* profiler_now(profiler) -> microseconds since 1970 */
-PyObject *SmdProfilerNow(PyObject *Py_UNUSED(module), PyObject *object) {
+SMD_NATIVE_HOT PyObject *SmdProfilerNow(PyObject *Py_UNUSED(module), PyObject *object) {
   smd_profiler *profiler = SmdNativePointer(object, SMD_NATIVE_PROFILER);
   return profiler == NULL ? NULL : PyLong_FromLongLong(smd_profiler_now(profiler));
 }
 
 /* Reads a whole number; None is -1.  Returns -1 with an exception set. */
-static int Number(PyObject *object, int64_t *number) {
+SMD_NATIVE_HOT static int Number(PyObject *object, int64_t *number) {
   *number = object == Py_None ? -1 : PyLong_AsLongLong(object);
   return *number == -1 && object != Py_None && PyErr_Occurred() != NULL ? -1 : 0;
 }
@@ -18,7 +18,8 @@ static int Number(PyObject *object, int64_t *number) {
  * profiler is off for this step, else 1, plus 2, 4, 8 if "detailed", "dataloader", "python" are
  * active.  Unless phase is None, first records the step `ended`, which lasted from begin until now.
  * One call for a step: after the operations of a training, each call finds little in the caches. */
-PyObject *SmdProfilerStep(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+SMD_NATIVE_HOT PyObject *SmdProfilerStep(PyObject *Py_UNUSED(module), PyObject *const *args,
+                                         Py_ssize_t count) {
   static const char *const features[] = {"detailed", "dataloader", "python"};
   smd_profiler *profiler = SmdNativeHasCount("profiler_step", count, 5)
                                ? SmdNativePointer(args[0], SMD_NATIVE_PROFILER)
@@ -50,7 +51,8 @@ PyObject *SmdProfilerStep(PyObject *Py_UNUSED(module), PyObject *const *args, Py
 
 /* profiler_event(profiler, name, phase, begin, duration, step, args) -> the microseconds since 1970
  * at which it ends: step, args and duration may be None; without a duration that is now */
-PyObject *SmdProfilerEvent(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+SMD_NATIVE_HOT PyObject *SmdProfilerEvent(PyObject *Py_UNUSED(module), PyObject *const *args,
+                                          Py_ssize_t count) {
   smd_profiler *profiler;
   const char *name;
   const char *phase;

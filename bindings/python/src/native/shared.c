@@ -90,7 +90,7 @@ void SmdNativeRefuse(const char *expected, PyObject *object) {
   Py_DECREF(name);
 }
 
-const char *SmdNativeName(PyObject *text) {
+SMD_NATIVE_HOT const char *SmdNativeName(PyObject *text) {
   Py_ssize_t size;
   const char *utf8;
   if (!PyUnicode_Check(text)) {
@@ -104,7 +104,7 @@ const char *SmdNativeName(PyObject *text) {
   return NULL;
 }
 
-int SmdNativeStep(PyObject *number, int64_t *step) {
+SMD_NATIVE_HOT int SmdNativeStep(PyObject *number, int64_t *step) {
   PyObject *index = PyNumber_Index(number);
   if (index == NULL) return -1;
   *step = PyLong_AsLongLong(index);
@@ -112,7 +112,7 @@ int SmdNativeStep(PyObject *number, int64_t *step) {
   return *step == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-int SmdNativeHasCount(const char *function, Py_ssize_t count, Py_ssize_t expected) {
+SMD_NATIVE_HOT int SmdNativeHasCount(const char *function, Py_ssize_t count, Py_ssize_t expected) {
   if (count == expected) return 1;
   PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", function, expected, count);
   return 0;

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["StepProfile", "profile_of_job"]
 
 _SERVICE_FILE = "/opt/ml/input/config/profilerconfig.json"
+# Looking at the file costs a system call, which short steps would notice.
+_UPDATE_SECONDS = 0.25
 
 _event = _raw.profiler_event
 _start = _raw.profiler_step
@@ -172,7 +174,7 @@ def profile_of_job(
     module, _, name = kind.rpartition(".")
     make: Type[StepProfile] = getattr(importlib.import_module(module), name)
     node = f"{rank}-{host}".replace("_", "-")
-    profile = make(Profiler.from_config(path, node=node))
+    profile = make(Profiler.from_config(path, node=node, update_seconds=_UPDATE_SECONDS))
     profile.framework = framework
     profile.node = node
     return profile
