@@ -254,7 +254,7 @@ class MaxInitializationTime final : public CalibratedRule {
       first = first == 0 ? steps.FirstStep() : std::min(first, steps.FirstStep());
     }
     const double end = first == 0 ? summary.End() : first / 1e6;
-    const double minutes = (end - summary.Begin()) / 60;
+    const double minutes = summary.MinutesUntil(end);
     if (first == 0 && minutes <= minutes_) return;
     NoteDatapoints(1);
     if (minutes <= minutes_) return;

@@ -1,6 +1,7 @@
 #include "profile_rules/summary.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace smdebug::profile_rules {
 namespace {
@@ -9,11 +10,18 @@ namespace {
 constexpr size_t kMostCycles = size_t{1} << 19;
 constexpr size_t kLeastOfWorker = 512;
 constexpr size_t kMostOfWorker = size_t{1} << 16;
+constexpr size_t kMostMinutes = size_t{1} << 16;
 
 // Patience in rules over machines is counted in buckets of a second.  A process is sampled finer,
 // so that rules find leaks and contention in a few seconds.
 double WidthOf(Metric metric) {
   return metric == Metric::kResident || metric == Metric::kCoreWait ? 0.1 : 1;
+}
+
+// Times of a foreign file can be any number.
+int64_t MinuteOf(double seconds) {
+  constexpr double kLast = 1e12;
+  return seconds > -kLast && seconds < kLast ? static_cast<int64_t>(seconds / 60) : 0;
 }
 
 }  // namespace
@@ -27,6 +35,7 @@ void Summary::Add(const Events &events) {
   event_count_ += static_cast<int64_t>(events.samples.size() + events.spans.size());
   for (const Sample &sample : events.samples) {
     Note(sample.time);
+    if (sampled_.size() < kMostMinutes) sampled_.insert(MinuteOf(sample.time));
     SeriesKey key{sample.metric, sample.node, sample.name};
     if (sample.metric == Metric::kCpuUse || sample.metric == Metric::kIoWait) {
       cores_[sample.node].insert(sample.name);
@@ -47,6 +56,13 @@ void Summary::Add(const Events &events) {
 
 void Summary::Finish() {
   for (auto &[worker, steps] : workers_) steps.Finish(kMostOfWorker);
+}
+
+double Summary::MinutesUntil(double time) const {
+  const double all = (time - begin_) / 60;
+  if (sampled_.empty() || sampled_.size() == kMostMinutes) return all;
+  const auto end = sampled_.upper_bound(MinuteOf(time));
+  return std::min(all, static_cast<double>(std::distance(sampled_.begin(), end)));
 }
 
 size_t Summary::CoresOf(NameId node) const {

@@ -27,6 +27,9 @@ class Summary {
   // Times of the first and the last sample or span, in seconds since 1970; 0: there is none.
   double Begin() const { return begin_; }
   double End() const { return end_; }
+  // Minutes from the first sample to a time, in seconds since 1970, without those that a clock
+  // jumped over; those from Begin() if there are no samples.
+  double MinutesUntil(double time) const;
   int64_t EventCount() const { return event_count_; }
 
  private:
@@ -36,6 +39,7 @@ class Summary {
   std::map<NameId, WorkerSteps> workers_;
   std::map<SeriesKey, MetricSeries> series_;
   std::map<NameId, std::set<NameId>> cores_;
+  std::set<int64_t> sampled_;  // minutes since 1970
   double begin_ = 0;
   double end_ = 0;
   int64_t event_count_ = 0;

@@ -74,18 +74,28 @@ def main(path, queries, out):
         frame(frames.get_all_dataloader_metrics([".*DataLoader"])),
     ]
     answers["timesteps"] = frames.get_framework_metrics_by_timesteps(asked["stamps"])
+    answers["begin_end"] = frames.get_framework_metrics_by_begin_and_end_timesteps(
+        asked["stamps"][:1], asked["stamps"][-1:]
+    )
+    answers["by_step"] = list(map(frame, frames.get_profiler_data_by_step(*asked["steps"][0])))
     try:
         analysis = PandasFrameAnalysis(
             frames.get_all_system_metrics(), frames.get_all_framework_metrics()
         )
     except IndexError:
         # 1.0.34 fails if an event without a step lies outside of all steps.
-        return {**answers, "phases": None, "statistics": None}
+        return {**answers, "phases": None, "statistics": None, "job": None, "use": None}
     answers["phases"] = frame(analysis.get_training_phase_intervals())
     answers["statistics"] = [
         [name, *map(float, numbers)]
         for by in StatsBy
         for name, *numbers in analysis.get_step_statistics(by=by).values.tolist()
+    ]
+    answers["job"] = {key: str(value) for key, value in vars(analysis.get_job_statistics()).items()}
+    answers["use"] = [
+        [str(cell) for cell in row]
+        for table in (analysis.get_utilization_stats(), analysis.get_device_usage_stats())
+        for row in table.round(6).values.tolist()
     ]
     return answers
 

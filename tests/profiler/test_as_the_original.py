@@ -41,13 +41,15 @@ def test_both_read_the_same(scenario, tmp_path):
     theirs = dumped(ORIGINAL, folder, tmp_path / "theirs", plain)
     ours = dumped(sys.executable, folder, tmp_path / "ours", dict(os.environ))
     assert ours.keys() == theirs.keys()
-    for mine, other in zip(ours["timesteps"], theirs["timesteps"]):
-        assert mine == pytest.approx(other)
-    for part in ("files", "system", "framework", "steps", "merged", "frames"):
+    for part in ("timesteps", "begin_end"):
+        for mine, other in zip(ours[part], theirs[part]):
+            assert mine == pytest.approx(other), part
+    for part in ("files", "system", "framework", "steps", "merged", "frames", "by_step"):
         assert ours[part] == theirs[part], part
     if theirs["phases"] is None:
         return
-    assert ours["phases"] == theirs["phases"]
+    for part in ("phases", "job", "use"):
+        assert ours[part] == theirs[part], part
     assert len(ours["statistics"]) == len(theirs["statistics"])
     for mine, other in zip(ours["statistics"], theirs["statistics"]):
         assert mine[0] == other[0]

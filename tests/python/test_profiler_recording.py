@@ -174,3 +174,28 @@ def test_windows(tmp_path: Path, window: str) -> None:
     profiler = Profiler.from_config(config)
     assert [step for step in range(4) if profiler.is_active("detailed", step)] == WINDOWS[window]
     profiler.close()
+
+
+def test_a_file_ends_with_time(tmp_path: Path) -> None:
+    with Profiler(tmp_path, rotate_seconds=1) as profiler:
+        profiler.event("a", "A", profiler.now(), 1)
+        end = time.monotonic() + 20
+        while not events_in(tmp_path) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert [each.event_name for each in events_in(tmp_path)] == ["a"]  # and nobody flushed
+        profiler.event("b", "A", profiler.now(), 1)
+    assert [each.event_name for each in events_in(tmp_path)] == ["a", "b"]
+
+
+def test_a_machine_without_gpus_is_told_in_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("this machine has a GPU")
+    with caplog.at_level("INFO", logger="smdebug"):
+        with Profiler(tmp_path, sample_milliseconds=100) as profiler:
+            end = time.monotonic() + 20
+            while profiler.count("samples") == 0 and time.monotonic() < end:
+                time.sleep(0.05)
+    lines = [record.message for record in caplog.records if "GPU" in record.message]
+    assert len(lines) == 1 and lines[0].startswith("no GPUs are sampled: ")
