@@ -3,39 +3,87 @@
 from __future__ import annotations
 
 import cProfile
+import json
 import marshal
+import subprocess
 from pathlib import Path
 
 import duckdb
+import pandas
+import pytest
 import smdebug
 from servers import ACCESS, SECRET
 from smdebug import create_trial
 from smdebug.core.access_layer.s3handler import S3Handler
 from smdebug.profiler.analysis.python_profile_analysis import cProfileAnalysis
 from smdebug.profiler.analysis.python_stats_reader import S3PythonStatsReader
+from smdebug.profiler.analysis.rules import evaluate_profile
+from smdebug.profiler.analysis.utils.merge_timelines import MergedTimeline, MergeUnit
+from smdebug.profiler.analysis.utils.profiler_data_to_pandas import PandasFrame
 
-FIXTURES = Path(__file__).parents[1] / "profiler/fixtures/healthy"
+FIXTURES = Path(__file__).parents[1] / "profiler/fixtures"
+PROGRAM = Path(__file__).parents[2] / "build/bin/smdebug"
 FAR = 4_000_000_000_000_000
+SECONDS = (1_706_745_550_000_000, 1_706_745_600_000_000)
 
 
-def test_a_bucket_gives_what_its_folder_gives(server, bucket, monkeypatch, tmp_path):
-    client = server.client()
-    for path in FIXTURES.rglob("*"):
-        if path.is_file():
-            client.upload_file(str(path), bucket, f"jobs/1/{path.relative_to(FIXTURES)}")
+@pytest.fixture
+def in_bucket(server, bucket, monkeypatch):
+    """Returns a function that copies a fixture into a bucket, and returns both places."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.endpoint)
+
+    def copy(name):
+        client, folder = server.client(), FIXTURES / name
+        for path in folder.rglob("*"):
+            if path.is_file():
+                client.upload_file(str(path), bucket, f"{name}/1/{path.relative_to(folder)}")
+        return folder, f"s3://{bucket}/{name}"
+
+    return copy
+
+
+# The last has lines that are cut off, and files that end within one.
+@pytest.mark.parametrize("name", ["healthy", "multi_node", "torn_line"])
+def test_a_bucket_gives_what_its_folder_gives(in_bucket, name, tmp_path):
+    folder, jobs = in_bucket(name)
     for table in ("profile_events", "system_metrics"):
-        here = smdebug.scan(FIXTURES, table, options={"name": "1"})  # noqa: F841
-        there = smdebug.scan(f"s3://{bucket}/jobs", table)  # noqa: F841
-        assert duckdb.sql("from there").fetchall() == duckdb.sql("from here").fetchall()
-    trial = create_trial(f"s3://{bucket}/jobs/1", profiler=True, output_dir=str(tmp_path / "out"))
-    assert trial.job_finished()
-    assert len(trial.get_system_metrics(0, FAR)) == 1144
-    assert len(trial.get_framework_metrics(0, FAR)) == 420
-    assert trial.get_latest_timestamp() == 1706745600000000
+        here = smdebug.scan(folder, table, options={"name": "1"})  # noqa: F841
+        there = smdebug.scan(jobs, table)  # noqa: F841
+        rows = duckdb.sql("from here").fetchall()
+        assert rows and duckdb.sql("from there").fetchall() == rows
+    trial, local = (
+        create_trial(path, profiler=True, output_dir=str(tmp_path / "out")) for path in (f"{jobs}/1", str(folder))
+    )
+    assert trial.job_finished() == local.job_finished()
+    assert len(trial.get_system_metrics(0, FAR)) == len(local.get_system_metrics(0, FAR)) > 0
+    assert len(trial.get_framework_metrics(0, FAR)) == len(local.get_framework_metrics(0, FAR)) > 0
+    assert trial.get_latest_timestamp() == local.get_latest_timestamp()
+
+
+def test_frames_rules_and_timelines_of_a_bucket(in_bucket, tmp_path):
+    folder, jobs = in_bucket("cpu_bottleneck")
+    ours, theirs = PandasFrame(f"{jobs}/1"), PandasFrame(str(folder))
+    pandas.testing.assert_frame_equal(ours.get_all_system_metrics(), theirs.get_all_system_metrics())
+    pandas.testing.assert_frame_equal(ours.get_all_framework_metrics(), theirs.get_all_framework_metrics())
+    merged = []
+    for number, path in enumerate((f"{jobs}/1", str(folder))):
+        out = tmp_path / str(number)
+        out.mkdir()
+        written = MergedTimeline(path, output_directory=str(out)).merge_timeline(*SECONDS, MergeUnit.TIME)
+        merged.append(json.loads(Path(written).read_text()))
+    assert merged[0] == merged[1] and len(merged[0]) > 100
+    findings = [
+        [(each.rule, each.tensor, each.value) for each in evaluate_profile(path, profile="aws").findings]
+        for path in (f"{jobs}/1", str(folder))
+    ]
+    assert findings[0] == findings[1] and findings[0][0][0] == "CPUBottleneck"
+    done = subprocess.run(
+        [PROGRAM, "profile", f"{jobs}/1", "--rules", "aws"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 10 and "CPUBottleneck" in done.stdout
 
 
 def test_python_profiles_of_a_bucket_are_copied_once(server, bucket, monkeypatch, tmp_path):
