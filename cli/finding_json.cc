@@ -11,6 +11,11 @@ void NumberOrNull(double number, JsonWriter *json) {
   std::isnan(number) ? json->Null() : json->Number(number);
 }
 
+// Findings about a trial or profile as a whole have no step.
+void WholeOrNull(int64_t number, JsonWriter *json) {
+  number < 0 ? json->Null() : json->Whole(number);
+}
+
 void TextOrNull(const std::string &text, JsonWriter *json) {
   text.empty() ? json->Null() : json->Text(text);
 }
@@ -19,8 +24,9 @@ void TextOrNull(const std::string &text, JsonWriter *json) {
 
 void ToJson(const Finding &finding, JsonWriter *json) {
   json->BeginObject().Key("rule").Text(finding.rule).Key("status").Text(Name(finding.level));
-  json->Key("step").Whole(finding.step).Key("mode").Text(ModeName(finding.mode));
-  json->Key("mode_step").Whole(finding.mode_step);
+  WholeOrNull(finding.step, &json->Key("step"));
+  json->Key("mode").Text(ModeName(finding.mode));
+  WholeOrNull(finding.mode_step, &json->Key("mode_step"));
   TextOrNull(finding.worker, &json->Key("worker"));
   TextOrNull(finding.tensor, &json->Key("tensor"));
   NumberOrNull(finding.value, &json->Key("value"));

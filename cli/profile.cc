@@ -14,6 +14,7 @@
 #include "output.h"
 #include "replace_file.h"
 #include "rule_list.h"
+#include "skipped_parts.h"
 #include "table.h"
 #include "text.h"
 #include "trial_arguments.h"
@@ -68,8 +69,14 @@ std::string PhaseJson(const ProfilePhase &phase) {
   json.BeginObject().Key("worker").Text(phase.worker).Key("name").Text(phase.name);
   json.Key("kind").Text(phase.kind).Key("count").Whole(phase.count);
   json.Key("share").Number(phase.share).Key("total_us").Number(phase.total_us);
-  json.Key("p50_us").Number(phase.p50_us).Key("p95_us").Number(phase.p95_us);
-  json.Key("p99_us").Number(phase.p99_us).Key("max_us").Number(phase.max_us);
+  // Rows of the timeline have no times by step.
+  const bool has_times = phase.kind != "phase";
+  for (const auto &[name, time] : {std::pair("p50_us", phase.p50_us),
+                                   {"p95_us", phase.p95_us},
+                                   {"p99_us", phase.p99_us},
+                                   {"max_us", phase.max_us}}) {
+    has_times ? json.Key(name).Number(time) : json.Key(name).Null();
+  }
   return json.EndObject().Take();
 }
 
@@ -109,9 +116,11 @@ class ProfileCommand final : public Command {
   }
 
   ExitCode Run() override {
+    SkippedParts skipped;
     ProfileRules rules(path_, profile_.empty() ? "calibrated" : profile_);
     for (const auto &[name, value] : options_.Settings()) rules.Set(name, value);
     for (const std::string &text : rules_) AddRule(ParseRule(text), &rules);
+    skipped.Watch(&rules);
     rules.Evaluate();
     if (!timeline_.empty()) rules.WriteTimeline(timeline_);
     if (!reports_.empty()) WriteReports(&rules);
@@ -127,10 +136,17 @@ class ProfileCommand final : public Command {
         if (!written.empty()) Print("wrote " + Printable(written) + "\n");
       }
     }
-    return findings.empty() ? ExitCode::kNoFindings : ExitCode::kFindings;
+    const bool is_damaged = Complained(skipped.Take());
+    if (!findings.empty()) return ExitCode::kFindings;
+    return is_damaged ? ExitCode::kDamaged : ExitCode::kNoFindings;
   }
 
  private:
+  static bool Complained(const std::vector<std::string> &skipped) {
+    for (const std::string &sentence : skipped) Complain("warning: " + Printable(sentence));
+    return !skipped.empty();
+  }
+
   static void AddRule(const RuleRequest &request, ProfileRules *rules) {
     rules->Set("rule", request.name);
     for (const auto &[name, value] : request.given) {

@@ -17,7 +17,7 @@ namespace {
   const smd_code code = error == ENOSPC || error == EDQUOT  ? SMD_NO_SPACE
                         : error == EACCES || error == EROFS ? SMD_PERMISSION
                                                             : SMD_IO;
-  throw Error(code, path + ": cannot write the page: " + std::strerror(error));
+  throw Error(code, path + ": cannot write the file: " + std::strerror(error));
 }
 
 // Returns 0, or the error number.

@@ -2,35 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
-#include <utility>
 
+#include "skipped_parts.h"
 #include "text.h"
 #include "trial_arguments.h"
 
 namespace smdebug::cli::report {
 namespace {
-
-// Collects what could not be read, which may be told on any thread.
-class SkippedParts {
- public:
-  static void Add(void *self, smd_log_level, const char *line) {
-    auto &parts = *static_cast<SkippedParts *>(self);
-    const std::lock_guard<std::mutex> lock(parts.mutex_);
-    if (std::find(parts.sentences_.begin(), parts.sentences_.end(), line) ==
-        parts.sentences_.end()) {
-      parts.sentences_.emplace_back(line);
-    }
-  }
-  std::vector<std::string> Take() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return std::exchange(sentences_, {});
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> sentences_;
-};
 
 bool IsProfile(const std::filesystem::path &folder) {
   std::error_code ignored;
@@ -74,8 +52,7 @@ ProfileReport EvaluateProfile(const std::string &path, const std::string &profil
   for (const auto &[name, value] : options) {
     if (name.starts_with("s3_")) rules.Set(name, value);
   }
-  detail::Check(
-      smd_profile_rules_set_log(rules.Get(), SMD_LOG_WARNING, SkippedParts::Add, &parts, nullptr));
+  parts.Watch(&rules);
   rules.Evaluate();
   ProfileReport report{path, rules.Phases(), rules.Findings(), rules.Results(), rules.Charts()};
   std::stable_sort(

@@ -83,6 +83,9 @@ class PartReader {
                            "what it configures is not profiled; use one kind"});
       return {};
     }
+    for (size_t i = problems_before; i < problems_.size(); ++i) {
+      problems_[i].outcome = "what it configures is not profiled";
+    }
     if (problems_.size() > problems_before) return {};
     if (has_steps) return ProfileWindow::OfSteps(start_step, steps);
     return has_time ? ProfileWindow::OfTime(start_time, duration) : ProfileWindow();
@@ -144,6 +147,7 @@ void ReadParameters(const JsonValue &json, Problems *problems, ProfilerConfig *o
                                     "RotateMaxFileSizeInBytes",
                                     "RotateFileCloseIntervalInSeconds",
                                     "FileOpenFailThreshold",
+                                    "S3OutputPath",
                                     "ProfilerEnabled",
                                     "ProfilingIntervalInMilliseconds"};
   known.insert(known.end(), kKeys.begin(), kKeys.end());
@@ -204,7 +208,7 @@ Result<ProfilerConfig> ProfilerConfig::Parse(std::string_view text, Problems *pr
   ProfilerConfig out;
   SettingsReader reader(document.Root(), problems, "", KeyCase::kAny);
   reader.CheckKeys({"DisableProfiler", "ProfilingParameters", "S3OutputPath", "LocalPath",
-                    "ProfilingIntervalInMilliseconds", "ProfilerEnabled"});
+                    "ProfilingIntervalInMilliseconds", "ProfilerEnabled", "FileOpenFailThreshold"});
   if (reader.Switch("DisableProfiler").value_or(false)) return out;
   const std::optional<JsonValue> parameters = reader.Object("ProfilingParameters");
   if (!parameters) return out;

@@ -119,7 +119,7 @@ def test_exit_codes_and_output(folder, tmp_path):
     assert program("report training -o page.html", 10).startswith("wrote page.html: ")
     assert program("report training --profile aws -r VanishingGradient,threshold=1e-30 -o -").startswith("<!DOCTYPE html>")
     assert "folder does not exist" in program.complaint("report nowhere", 3)
-    assert "cannot write the page" in program.complaint("report training -o nowhere/page.html", 5)
+    assert "cannot write the file" in program.complaint("report training -o nowhere/page.html", 5)
     assert "did you mean" in program.complaint("report training -r VanishingGradients", 2)
 
 
@@ -146,7 +146,7 @@ def test_a_page_keeps_the_mode_of_the_one_it_replaces(folder, tmp_path):
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one(folder, tmp_path):
     (tmp_path / "page.html").mkdir()
-    assert "cannot write the page" in Program(folder).complaint(
+    assert "cannot write the file" in Program(folder).complaint(
         f"report training -o {tmp_path}/page.html", 5
     )
     assert {each.name for each in tmp_path.iterdir()} == {"page.html"}

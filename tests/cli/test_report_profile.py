@@ -58,6 +58,18 @@ def test_findings_of_a_profile_change_no_exit_code(folder, tmp_path):
     assert "of the profile" in profiled.stdout and "of the profile" not in plain.stdout
 
 
+def test_findings_of_both_kinds_are_on_one_page(folder, tmp_path):
+    with smd.Hook(str(tmp_path / "run"), save_config=EVERY_STEP, include_collections=["losses"]) as hook:
+        for step in range(8):
+            with hook.step(smd.modes.TRAIN):
+                hook.save("loss", np.float32(np.nan if step > 4 else 1 / (step + 1)))
+    shutil.copytree(folder / "profiler-output", tmp_path / "profiler-output")
+    page = report(tmp_path, "run")
+    assert {"finding-1", "profile-finding-1"} <= page.ids()
+    said = page.words()
+    assert "FirstNonFinite" in said and "DataLoaderStarves" in said
+
+
 def test_nothing_is_shown_without_a_profile(tmp_path):
     record_small(tmp_path / "run")
     (tmp_path / "profiler").mkdir()  # holds neither system nor framework

@@ -45,12 +45,10 @@ def merged(path, query, out):
     )
 
 
-def main(path, queries, out):
-    with open(queries) as file:
-        asked = json.load(file)
+def read(path, asked):
     system = LocalSystemMetricsReader(path)
     timelines = LocalAlgorithmMetricsReader(path)
-    answers = {
+    return {
         "files": [
             reader.get_timestamp_of_first_available_file()
             + reader.get_timestamp_of_latest_available_file()
@@ -65,8 +63,13 @@ def main(path, queries, out):
             for begin, end, unit, endings in asked["framework"]
         ],
         "steps": [events_of(timelines.get_events_by_step(*steps)) for steps in asked["steps"]],
-        "merged": merged(path, asked["merge"], out),
     }
+
+
+def main(path, queries, out):
+    with open(queries) as file:
+        asked = json.load(file)
+    answers = {**read(path, asked), "merged": merged(path, asked["merge"], out)}
     frames = PandasFrame(path)
     answers["frames"] = [
         frame(frames.get_all_system_metrics()),

@@ -123,3 +123,24 @@ def test_each_rule_answers_as_its_last_release(scenario, tmp_path, capsys):
             assert (given["RuleTriggered"] > 0) is wanted["triggered"], (key, given)
         else:
             assert any(is_same(each, given) for each in wanted), (key, wanted, given)
+
+
+def test_the_report_of_all_rules_is_written_as_files(tmp_path):
+    from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugValueError
+    from smdebug.profiler.analysis.rules.profiler_report import ProfilerReport
+
+    path = str(FIXTURES / "cpu_bottleneck")
+    trial = create_trial(path, profiler=True, output_dir=str(tmp_path))
+    report = ProfilerReport(trial, scan_interval_us=MINUTE, opt_out_telemetry=True, CPUBottleneck_patience=40)
+    with pytest.raises(RuleEvaluationConditionMet):
+        for step in range(100):
+            report.invoke(step)
+    files = {each.stem: json.loads(each.read_text()) for each in (tmp_path / "profiler-reports").iterdir()}
+    assert set(files) == set(MODULES)
+    for name, written in files.items():
+        assert set(written) == {*KEYS, "RuleParameters"}, name
+    bottleneck = files["CPUBottleneck"]
+    assert "patience:40" in bottleneck["RuleParameters"]
+    assert bottleneck["RuleTriggered"] > 0 and bottleneck["Violations"] > 0
+    with pytest.raises(SMDebugValueError, match="patiense"):
+        ProfilerReport(trial, CPUBottleneck_patiense=40)

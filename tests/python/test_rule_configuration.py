@@ -315,7 +315,7 @@ def test_a_report_that_cannot_be_written_says_why(tmp_path, trial_dir):
     rules_of(tmp_path, trial_dir, {**REPORT, "LocalPath": str(tmp_path)})
     done = command(tmp_path, trial_dir)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
-    assert "xgboost_report.html: cannot write the page: Is a directory" in done.stderr
+    assert "xgboost_report.html: cannot write the file: Is a directory" in done.stderr
 
 
 def test_a_report_is_no_builtin_rule(trial_dir):

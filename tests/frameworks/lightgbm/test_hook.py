@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import smdebug.lightgbm as smd
 from pages import run_page
+from profiled import configure, steps_in
 from smdebug.exceptions import NoMoreData, RuleEvaluationConditionMet
 from smdebug.rules import RuleSet, invoke_rule
 
@@ -331,3 +332,10 @@ def test_lightgbm_is_imported_only_by_what_needs_it():
     assert done.stdout.strip() == (
         "smdebug.lightgbm needs lightgbm, which is not installed: pip install lightgbm"
     ), done.stderr
+
+
+def test_the_rounds_of_a_profiled_training(out_dir, tmp_path, monkeypatch):
+    profile = configure(monkeypatch, tmp_path)
+    with smd.Hook(out_dir) as hook:
+        train(hook, rounds=5)
+    assert steps_in(profile) == {"Step:ModeKeys.GLOBAL": [0, 1, 2, 3, 4]}

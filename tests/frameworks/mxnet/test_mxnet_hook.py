@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import smdebug.mxnet as smd
 from mxnet import autograd, gluon, nd
+from profiled import configure, steps_in
 from smdebug.exceptions import SMDebugTypeError, TrainingStopped
 from smdebug.rules import RuleSet
 
@@ -444,3 +445,13 @@ def test_the_names_of_the_original_are_there():
     assert singleton_utils.get_hook() is hook
     smd.del_hook()
     assert smd.get_hook() is None
+
+
+def test_the_steps_of_a_profiled_training(make, tmp_path, monkeypatch):
+    profile = configure(monkeypatch, tmp_path)
+    hook = make()
+    net = mlp()
+    hook.register_block(net)
+    steps_of(net, 4)
+    hook.close()
+    assert steps_in(profile) == {"Step:ModeKeys.GLOBAL": [0, 1, 2, 3]}

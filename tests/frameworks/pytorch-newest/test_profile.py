@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -116,6 +117,7 @@ def test_python_is_sampled_in_its_window(
     training = Training(folder, monkeypatch, PythonProfilingConfig=window)
     for batch in training.batches():
         training.step(batch)
+        assert sys.gettrace() is None and sys.getprofile() is None
         time.sleep(0.02)
     training.hook.close()
     files = sorted((training.profile / "framework" / "pytorch" / name).glob("*/*/*"))
@@ -124,6 +126,22 @@ def test_python_is_sampled_in_its_window(
     steps = {each.parent.name.split("-")[1] for each in files}
     assert steps == {"3", "4"}
     assert all("_train-" in each.parent.name and each.stat().st_size > 0 for each in files)
+
+
+def test_modules_are_recorded_in_a_window_of_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = time.time() + 1
+    window = f"{{'StartTimeInSecSinceEpoch': {begin}, 'Duration': 1.0}}"
+    training = Training(folder, monkeypatch, DetailedProfilingConfig=window)
+    for batch in training.batches():
+        training.step(batch)
+        time.sleep(0.3)
+    training.hook.close()
+    inside = [each for each in training.events() if each.event_phase == "Forward-SubModuleInternal"]
+    assert 0 < len({each.event_args["step_num"] for each in inside}) < STEPS - 2
+    # The window decides when a step begins.
+    assert all(begin <= each.start_time / 1e6 < begin + 1.5 for each in inside)
 
 
 def test_the_caller_records_events(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

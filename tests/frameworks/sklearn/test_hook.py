@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import smdebug.sklearn as smd
 from pages import run_page
+from profiled import configure, steps_in
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
@@ -207,3 +208,13 @@ def test_the_hook_needs_no_framework():
     program = "import sys, smdebug.sklearn; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
+
+
+def test_the_passes_of_a_profiled_training(out_dir, tmp_path, monkeypatch):
+    profile = configure(monkeypatch, tmp_path)
+    model = MLPClassifier((8,), random_state=1)
+    with smd.Hook(out_dir) as hook:
+        for _ in range(4):
+            model.partial_fit(X, Y, classes=CLASSES)
+            hook.record(model)
+    assert steps_in(profile) == {"Step:ModeKeys.GLOBAL": [0, 1, 2, 3]}
