@@ -26,4 +26,5 @@ tools/wheel.sh "$to" "$@"
 tools/jar.sh "$to" $builds
 tools/go_module.sh "$to/go" $builds
 tools/deb.sh build/deb "$to"
-(cd "$to" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum > SHA256SUMS)
+# The module of Go is published as a tag, which Go's own sums protect.
+(cd "$to" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum > SHA256SUMS)

@@ -13,6 +13,7 @@ namespace smdebug::cli::serve {
 namespace {
 
 constexpr std::chrono::milliseconds kSlice{80};
+constexpr size_t kMostInTurn = 8;
 constexpr std::chrono::milliseconds kIdle{150};
 constexpr std::chrono::seconds kLeastBetweenLists{2};
 constexpr int kRestOfList = 50;  // a listing may take a fiftieth of a core
@@ -145,7 +146,10 @@ std::vector<std::string> Monitor::WhichRuns() const {
 bool Monitor::EvaluateAll() {
   if (!has_baseline_) return false;
   bool has_worked = false;
-  for (const std::string &id : WhichRuns()) {
+  const std::vector<std::string> ids = WhichRuns();
+  const std::set<std::string> which(ids.begin(), ids.end());
+  std::erase_if(in_turn_, [&](const auto &each) { return which.count(each.first) == 0; });
+  for (const std::string &id : ids) {
     if (!Pause(Clock::duration::zero())) return false;
     const auto failed = failed_.find(id);
     if (failed != failed_.end() && Clock::now() - failed->second < kUntilRetry) continue;
@@ -154,9 +158,20 @@ bool Monitor::EvaluateAll() {
     } catch (const std::exception &) {
       // Its page says why: it reads the run, too.
       failed_[id] = Clock::now();
+      in_turn_.erase(id);
     }
   }
   return has_worked;
+}
+
+std::shared_ptr<OpenRun> Monitor::Turn(const std::string &id, const RunSummary *before) {
+  const auto mine = in_turn_.find(id);
+  if (mine != in_turn_.end()) return mine->second;
+  const bool was_done = before != nullptr && before->evaluated_to >= before->of_step;
+  if (!was_done && in_turn_.size() >= kMostInTurn) return nullptr;
+  std::shared_ptr<OpenRun> run = runs_.Open(id);
+  if (!was_done) in_turn_[id] = run;
+  return run;
 }
 
 bool Monitor::EvaluateOne(const std::string &id) {
@@ -165,7 +180,8 @@ bool Monitor::EvaluateOne(const std::string &id) {
   const bool is_settled = before != nullptr && known->row.state == "finished" &&
                           before->evaluated_to >= known->row.last_step;
   if (is_settled) return false;
-  const std::shared_ptr<OpenRun> run = runs_.Open(id);
+  const std::shared_ptr<OpenRun> run = Turn(id, before);
+  if (!run) return false;
   run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : std::chrono::milliseconds(0));
   const bool has_moved = run->Advance(kSlice, [&](const Finding &finding) {
     if (IsAlertable(id, finding)) alerts_.Send(run->Name(), known->row.path, finding);
@@ -173,10 +189,12 @@ bool Monitor::EvaluateOne(const std::string &id) {
   const Clock::time_point now = Clock::now();
   const bool is_stale = before == nullptr || before->of_step != run->Steps()->Last() ||
                         before->evaluated_to != run->GetJudge().EvaluatedTo();
-  if (is_stale && (before == nullptr || now - summarized_[id] >= kBetweenSummaries)) {
+  const bool is_due = before == nullptr || !has_moved || now - summarized_[id] >= kBetweenSummaries;
+  if (is_stale && is_due) {
     runs_.SetSummary(id, Summarize(*run));
     summarized_[id] = now;
   }
+  if (!has_moved) in_turn_.erase(id);
   return has_moved;
 }
 

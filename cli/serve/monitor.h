@@ -30,6 +30,8 @@ class Monitor {
   // Returns true if there was something to do.
   bool EvaluateAll();
   bool EvaluateOne(const std::string &id);
+  // Opens a run, if it has been evaluated to its end before, or may be now; else returns NULL.
+  std::shared_ptr<OpenRun> Turn(const std::string &id, const RunSummary *before);
   // Returns the runs to evaluate, the ones on a screen first.
   std::vector<std::string> WhichRuns() const;
   bool IsAlertable(const std::string &id, const Finding &finding);
@@ -47,6 +49,9 @@ class Monitor {
   // The last steps when the server started, by run: findings up to them are no news.
   std::map<std::string, int64_t> baseline_;
   std::atomic<bool> has_baseline_{false};
+  // The runs that are evaluated from their first step on.  They stay open until that is done, as a
+  // run that is opened again begins anew; so only a few are at once.
+  std::map<std::string, std::shared_ptr<OpenRun>> in_turn_;
   std::map<std::string, Clock::time_point> failed_;      // runs that cannot be opened
   std::map<std::string, Clock::time_point> summarized_;  // when
   Clock::time_point memory_returned_{};

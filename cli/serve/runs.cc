@@ -123,16 +123,21 @@ std::shared_ptr<OpenRun> Runs::Open(const std::string &id) {
   return opened;
 }
 
-// Closes the runs that were not used for the longest time.
+// Closes the runs that were not used for the longest time, but for those that somebody holds: a
+// page, or the evaluation, which would begin again.
 void Runs::Close() {
   size_t bytes = 0;
-  for (const auto &[id, each] : opened_) bytes += each.run->Bytes();
-  while (opened_.size() > kMostOpen || (bytes > kMostOpenBytes && opened_.size() > kFewestOpen)) {
-    const auto oldest = std::min_element(
-        opened_.begin(), opened_.end(),
-        [](const auto &a, const auto &b) { return a.second.used < b.second.used; });
-    bytes -= oldest->second.run->Bytes();
-    opened_.erase(oldest);
+  std::vector<std::pair<uint64_t, std::string>> idle;
+  for (const auto &[id, each] : opened_) {
+    bytes += each.run->Bytes();
+    if (each.run.use_count() == 1) idle.emplace_back(each.used, id);
+  }
+  std::sort(idle.begin(), idle.end());
+  for (const auto &[used, id] : idle) {
+    const bool is_much = bytes > kMostOpenBytes && opened_.size() > kFewestOpen;
+    if (opened_.size() <= kMostOpen && !is_much) return;
+    bytes -= opened_[id].run->Bytes();
+    opened_.erase(id);
   }
 }
 
@@ -148,7 +153,8 @@ void Runs::Want(const std::vector<std::string> &ids) {
   const Clock::time_point now = Clock::now();
   std::erase_if(wanted_, [&](const auto &each) { return now - each.second > kWantedFor; });
   for (const std::string &id : ids) {
-    if (runs_.count(id) > 0 && wanted_.size() < kMostWanted) wanted_[id] = now;
+    const bool has_place = wanted_.size() < kMostWanted || wanted_.count(id) > 0;
+    if (runs_.count(id) > 0 && has_place) wanted_[id] = now;
   }
 }
 

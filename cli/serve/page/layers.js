@@ -6,6 +6,7 @@ const MEASURES = { l2: 'l2 norm', abs_mean: 'mean of |x|', abs_max: 'largest |x|
 const ROWS = 40;
 const COLUMNS = 300;
 const MOST_RELATED = 6;
+const MOST_ASKED = 40; // whose names have its name in them
 const MOST_WORKERS = 8;
 const BETWEEN_READS = 3000;  // ms, while a run grows
 const GROUP = 'steps';
@@ -97,7 +98,7 @@ export function drawLayerMaps(place, run, isNamed) {
     cellPlace.replaceChildren(make('p', { class: 'note' }, `Reading ${tensor} …`));
     const [cell, curve, related] = await Promise.all([
       get('/api/cell', { id: run.id, tensor, step, worker: state.worker }), seriesOf(tensor, state.worker),
-      get('/api/heat', { id: run.id, group: '*', text: baseOf(tensor), measure: state.measure, columns: 200, count: MOST_RELATED, worker: state.worker }),
+      get('/api/heat', { id: run.id, group: '*', text: baseOf(tensor), measure: state.measure, columns: 200, count: MOST_ASKED, worker: state.worker }),
     ]);
     drawn.forEach((each) => each.destroy());
     drawn = [];
@@ -113,7 +114,8 @@ export function drawLayerMaps(place, run, isNamed) {
     if (cell.value && cell.value.histogram) card().append(make('h4', {}, `Histogram at step ${step}`), histogramOf(cell.value, String(step)));
     if (cell.value) card().append(valuesTable(cell));
     else card().append(make('p', { class: 'note' }, 'The values were not saved at this step.'));
-    const others = related.rows.filter((each) => each.tensor !== tensor);
+    // "0.weight" is in the name "10.weight", too.
+    const others = related.rows.filter((each) => each.tensor !== tensor && baseOf(each.tensor) === baseOf(tensor)).slice(0, MOST_RELATED);
     // Each on a scale of its own: a weight is far larger than its gradient.
     others.forEach((each, i) => chart(card(), [{ label: each.tensor, colour: i + 1, dash: null, x: each.steps, y: numbers(each.values) }], each.tensor));
     if (cell.workers.length > 1) {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Seque
 
 from smdebug._slices import default_tasks, slices
 from smdebug.core.utils import import_framework
-from smdebug.tables.scan import Path, Scan, scan
+from smdebug.tables.scan import Path, Scan, as_scan
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -44,6 +44,8 @@ def read(
     ------
     ModuleNotFoundError
         If Dask is not installed.
+    SMDebugValueError
+        If a scan is given, and a table or conditions too.
 
     Examples
     --------
@@ -52,7 +54,7 @@ def read(
     """
     frames = import_framework("dask.dataframe", "'libsmdebug[dask]'", "smdebug.dask")
     import_framework("pyarrow", "pyarrow", "smdebug.dask")
-    given = paths if isinstance(paths, Scan) else scan(paths, table, **conditions)
+    given = as_scan(paths, table, conditions)
     meta = _frame(_schema(given).empty_table())
     parts = given.partitions()
     tasks = slices(parts, npartitions or default_tasks(given.table, len(parts)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Iterable, Optional, Union
 
 from smdebug.core.utils import import_framework
-from smdebug.tables.scan import Path, Scan, scan
+from smdebug.tables.scan import Path, Scan, as_scan
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -40,6 +40,8 @@ def read(
     ------
     ModuleNotFoundError
         If Ray is not installed.
+    SMDebugValueError
+        If a scan is given, and a table or conditions too.
 
     Examples
     --------
@@ -49,7 +51,7 @@ def read(
     data = import_framework("ray.data", "'libsmdebug[ray]'", "smdebug.ray")
     from smdebug.ray.source import TrialsDatasource
 
-    given = paths if isinstance(paths, Scan) else scan(paths, table, **conditions)
+    given = as_scan(paths, table, conditions)
     return data.read_datasource(
         TrialsDatasource(given), concurrency=concurrency, override_num_blocks=override_num_blocks
     )

@@ -85,7 +85,7 @@ def evaluate_many(
 
     Examples
     --------
-    >>> found = evaluate_many("s3://jobs/*", RuleSet().add("NaNInTensor"), engine="spark")
+    >>> found = evaluate_many("s3://jobs/*", RuleSet().add("FirstNonFinite"), engine="spark")
     """
     if rule_set is not None and not isinstance(rule_set, RuleSet):
         raise SMDebugTypeError(f"expected a RuleSet, not a {type(rule_set).__name__}")

@@ -225,7 +225,8 @@ class _Writer:
 
     def _workers(self, path: str, name: str) -> List[str]:
         scan = self._scan(path, name, [])
-        listed = (dict(part.options)["worker"] for part in scan.partitions())
+        # A trial that cannot be listed has one part, without a worker: reading it says why.
+        listed = (dict(part.options).get("worker", "") for part in scan.partitions())
         return list(dict.fromkeys(listed))
 
     def _scan(self, path: str, name: str, more: Sequence[Option]) -> Scan:
@@ -237,7 +238,9 @@ class _Writer:
         """Writes the steps of a part to one file, and returns the number of rows."""
         if part.end is not None and part.end <= part.first:
             return 0
-        range_of: List[Option] = [("worker", part.worker), ("first", str(part.first))]
+        range_of: List[Option] = [("first", str(part.first))]
+        if part.worker:
+            range_of.append(("worker", part.worker))
         if part.end is not None:
             range_of.append(("end", str(part.end)))
         folder.mkdir(parents=True, exist_ok=True)

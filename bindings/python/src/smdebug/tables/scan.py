@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["Path", "RuleLike", "Scan", "paths_of", "scan"]
+__all__ = ["Path", "RuleLike", "Scan", "as_scan", "paths_of", "scan"]
 
 Path = Union[str, "os.PathLike[str]"]
 RuleLike = Union[str, Tuple[str, Mapping[str, object]]]
@@ -320,3 +320,24 @@ def _rule(rule: RuleLike) -> str:
         return rule
     name, parameters = rule
     return f"{name} {json.dumps({key: str(value) for key, value in parameters.items()})}"
+
+
+def as_scan(
+    paths: Union[Path, Iterable[Path], Scan], table: str, conditions: Mapping[str, Any]
+) -> Scan:
+    """Returns the scan that is given, or makes one.
+
+    Raises
+    ------
+    SMDebugValueError
+        If a scan is given, and a table or conditions too.
+    """
+    if not isinstance(paths, Scan):
+        return scan(paths, table, **conditions)
+    given = [f"table={table!r}"] if table not in ("tensors", paths.table) else []
+    given += [f"{name}={value!r}" for name, value in conditions.items()]
+    if given:
+        raise SMDebugValueError(
+            f"a scan has its table and conditions; give {', '.join(given)} to smdebug.scan()"
+        )
+    return paths

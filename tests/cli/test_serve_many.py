@@ -1,0 +1,67 @@
+"""Many running jobs at once: each is evaluated to its last step."""
+
+import shutil
+import time
+
+import numpy as np
+import pytest
+from served import Served, until
+
+import smdebug as smd
+
+RUNS, STEPS, TENSORS = 20, 600, 150
+
+pytestmark = pytest.mark.timeout(90)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Jobs that run, more than a server keeps open, each longer than a slice of evaluation."""
+    folder = tmp_path_factory.mktemp("many")
+    chance = np.random.default_rng(1)
+    values = chance.normal(size=(STEPS, 8)).astype("float32")
+    settings = {"save_config": smd.SaveConfig(save_interval=1), "save_all": True}
+    hook = smd.Hook(str(folder / "job0"), **settings)
+    for step in range(STEPS):
+        with hook.step():
+            hook.save("loss", np.float32(np.nan if step == STEPS - 5 else 1 / (step + 1)))
+            for number in range(TENSORS):
+                hook.save(f"gradient/{number}.weight", values[step] / (number + 1))
+    hook.flush()
+    for number in range(1, RUNS):
+        shutil.copytree(folder / "job0", folder / f"job{number}")
+    yield folder
+    hook.close()
+
+
+def test_all_are_evaluated(folder):
+    with Served(folder, ".") as served:
+
+        def rows():
+            found = served.rows(count=100)
+            done = [row for row in found if (row["summary"] or {}).get("evaluated") == STEPS - 1]
+            return done if len(done) == RUNS else None
+
+        assert {row["summary"]["findings"] for row in until(rows, seconds=50)} == {2}
+
+
+def test_each_alerts_once(folder, tmp_path):
+    said = tmp_path / "said"
+    with Served(folder, ".", "--on-finding", f"echo $SMDEBUG_FINDING_RUN $SMDEBUG_FINDING_RULE $SMDEBUG_FINDING_STEP >> {said}"):
+        time.sleep(3)  # the jobs are known, and their findings are no news
+        for number in range(RUNS):
+            shutil.copytree(folder / "job0", folder / f"new{number}")
+        try:
+            lines = until(lambda: said.exists() and len(read(said)) >= 2 * RUNS and read(said), seconds=50)
+            time.sleep(2)
+            lines = read(said)
+        finally:
+            for number in range(RUNS):
+                shutil.rmtree(folder / f"new{number}")
+    for rule in ("FirstNonFinite", "ExplodingTensor"):
+        mine = [line for line in lines if rule in line]
+        assert len(mine) == len(set(mine)) == RUNS, rule
+
+
+def read(path):
+    return path.read_text().splitlines()
