@@ -147,8 +147,8 @@ void Hub::Refresh(const std::string &id) {
   const auto failed = failed_.find(id);
   if (failed != failed_.end() && Clock::now() - failed->second < kUntilRetry) return;
   try {
-    auto &run = watched_[id];
-    if (!run) run = runs_.Open(id);
+    const std::shared_ptr<OpenRun> run = runs_.Open(id);
+    watched_[id] = run;  // keeps it open
     run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : std::chrono::milliseconds(0));
   } catch (const std::exception &) {
     // The page's own requests say why.

@@ -176,10 +176,16 @@ std::shared_ptr<OpenRun> Monitor::Turn(const std::string &id, const RunSummary *
 
 bool Monitor::EvaluateOne(const std::string &id) {
   const std::shared_ptr<const Run> known = runs_.Find(id);
+  // Another job took the place of the one that was there before: all of its findings are news.
+  const auto baseline = baseline_.find(id);
+  if (baseline != baseline_.end() && known->row.last_step < baseline->second) baseline_.erase(id);
   const RunSummary *const before = known->summary.get();
   const bool is_settled = before != nullptr && known->row.state == "finished" &&
                           before->evaluated_to >= known->row.last_step;
-  if (is_settled) return false;
+  if (is_settled) {
+    in_turn_.erase(id);
+    return false;
+  }
   const std::shared_ptr<OpenRun> run = Turn(id, before);
   if (!run) return false;
   run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : std::chrono::milliseconds(0));

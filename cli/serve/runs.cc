@@ -28,6 +28,12 @@ bool IsSame(const ListedRun &a, const ListedRun &b) {
          a.problem == b.problem;
 }
 
+// Returns true if a job that had ended runs again, or another one took its place.
+bool HasBegunAgain(const ListedRun &before, const ListedRun &now) {
+  return now.last_step < before.last_step ||
+         (before.state == "finished" && now.state != "finished");
+}
+
 }  // namespace
 
 Runs::Runs(RunChoice choice, const TrialArguments &arguments)
@@ -37,6 +43,7 @@ void Runs::Scan() {
   std::map<std::string, std::shared_ptr<const Run>> runs;
   std::vector<std::string> problems;
   std::map<std::string, std::shared_ptr<const Run>> known;
+  std::set<std::string> begun_again;
   {
     const std::lock_guard lock(mutex_);
     known = runs_;
@@ -55,6 +62,10 @@ void Runs::Scan() {
         }
         has_changed = true;
         auto summary = before == known.end() ? nullptr : before->second->summary;
+        if (before != known.end() && HasBegunAgain(before->second->row, row)) {
+          summary = nullptr;
+          begun_again.insert(id);
+        }
         runs[id] = std::make_shared<const Run>(Run{id, std::move(row), std::move(summary)});
       }
     } catch (const Error &error) {
@@ -65,14 +76,22 @@ void Runs::Scan() {
       }
     }
   }
+  Exchange(std::move(runs), std::move(problems), begun_again, has_changed);
+}
+
+void Runs::Exchange(std::map<std::string, std::shared_ptr<const Run>> runs,
+                    std::vector<std::string> problems, const std::set<std::string> &begun_again,
+                    bool has_changed) {
   const std::lock_guard lock(mutex_);
   has_changed = has_changed || runs.size() != runs_.size() || problems != problems_;
   // A summary may have come meanwhile.
   for (auto &[id, run] : runs) {
     const auto now = runs_.find(id);
-    if (now == runs_.end() || now->second->summary == run->summary) continue;
+    const bool is_known = now != runs_.end() && now->second->summary != run->summary;
+    if (!is_known || begun_again.count(id) > 0) continue;
     run = std::make_shared<const Run>(Run{id, run->row, now->second->summary});
   }
+  for (const std::string &id : begun_again) opened_.erase(id);
   runs_ = std::move(runs);
   problems_ = std::move(problems);
   if (has_changed) ++version_;

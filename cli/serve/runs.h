@@ -70,6 +70,10 @@ class Runs {
   using Clock = std::chrono::steady_clock;
 
   void Close();
+  // Replaces what was known.  The runs of `begun_again` are read anew.
+  void Exchange(std::map<std::string, std::shared_ptr<const Run>> runs,
+                std::vector<std::string> problems, const std::set<std::string> &begun_again,
+                bool has_changed);
 
   const RunChoice choice_;
   const TrialArguments &arguments_;

@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import re
+import shutil
 import signal
 
 import numpy as np
@@ -252,3 +253,23 @@ def test_json_is_what_it_says(served):
         _, headers, body = served.ask(path)
         assert headers["content-type"] == "application/json"
         json.loads(body)
+
+
+def test_a_job_that_is_recorded_again_is_read_anew(tmp_path):
+    def record(steps, value):
+        with smd.Hook(str(tmp_path / "runs/job"), save_config=EVERY_STEP, include_collections=["losses"]) as hook:
+            for step in range(steps):
+                with hook.step():
+                    hook.save("loss", np.float32(value(step)))
+
+    record(40, lambda step: math.nan if step == 30 else 1 / (step + 1))
+    with Served(tmp_path, "runs") as served:
+        job = served.id_of("job")
+        until(lambda: served.get("/api/run", id=job)["last"] == 39)
+        assert until(lambda: (served.rows()[0]["summary"] or {}).get("findings"))
+        shutil.rmtree(tmp_path / "runs/job")
+        record(10, lambda step: 2 / (step + 1))
+        until(lambda: served.get("/api/run", id=job)["last"] == 9)
+        until(lambda: (served.rows()[0]["summary"] or {}).get("evaluated") == 9)
+        assert served.rows()[0]["summary"]["findings"] == 0
+        assert served.get("/api/run", id=job)["loss"] == pytest.approx(0.2)

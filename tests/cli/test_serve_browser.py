@@ -198,6 +198,8 @@ def test_the_list_filters_sorts_and_compares(browser, served):
     table = browser.find("#configurations table").text
     assert "rate 0.5 0.2 0.1" in table.replace("\n", " ")
     assert browser.run("return document.querySelectorAll('.parallel path.curve').length") == 3
+    axes = browser.run("return [...document.querySelectorAll('.parallel text[y=\"16\"]')].map((e) => e.textContent)")
+    assert "rate" in axes and axes[-1] == "last loss"
     assert browser.run("return document.querySelectorAll('#curves svg path.curve').length") >= 3
 
 

@@ -45,6 +45,21 @@ def test_all_are_evaluated(folder):
         assert {row["summary"]["findings"] for row in until(rows, seconds=50)} == {2}
 
 
+def test_all_that_have_ended_are_evaluated(tmp_path):
+    settings = {"save_config": smd.SaveConfig(save_interval=1), "include_collections": ["losses"]}
+    for number in range(RUNS):
+        with smd.Hook(str(tmp_path / f"job{number}"), **settings) as hook:
+            for step in range(5):
+                with hook.step():
+                    hook.save("loss", np.float32(1))
+    with Served(tmp_path, ".") as served:
+        until(lambda: len(served.rows(count=100)) == RUNS and all(evaluated(served)), seconds=30)
+
+
+def evaluated(served):
+    return [(row["summary"] or {}).get("evaluated") == 4 for row in served.rows(count=100)]
+
+
 def test_each_alerts_once(folder, tmp_path):
     said = tmp_path / "said"
     with Served(folder, ".", "--on-finding", f"echo $SMDEBUG_FINDING_RUN $SMDEBUG_FINDING_RULE $SMDEBUG_FINDING_STEP >> {said}"):

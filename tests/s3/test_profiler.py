@@ -6,6 +6,7 @@ import cProfile
 import json
 import marshal
 import subprocess
+import time
 from pathlib import Path
 
 import duckdb
@@ -15,6 +16,8 @@ import smdebug
 from servers import ACCESS, SECRET
 from smdebug import create_trial
 from smdebug.core.access_layer.s3handler import S3Handler
+from smdebug.exceptions import SMDebugValueError
+from smdebug.profiler import S3SystemMetricsReader
 from smdebug.profiler.analysis.python_profile_analysis import cProfileAnalysis
 from smdebug.profiler.analysis.python_stats_reader import S3PythonStatsReader
 from smdebug.profiler.analysis.rules import evaluate_profile
@@ -116,3 +119,26 @@ def test_keys_with_dots_do_not_leave_the_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(S3Handler, "list_prefix", lambda request: keys)
     assert S3PythonStatsReader(str(tmp_path), "s3://bucket/p").load_python_profile_stats() == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_looks_back_as_far_as_it_is_told(in_bucket, server, bucket, monkeypatch):
+    """New files of a bucket are looked for after those that are older than the trailing duration."""
+    _, jobs = in_bucket("healthy")
+    reader = S3SystemMetricsReader(f"{jobs}/1")
+    known = len(reader.get_events(0, FAR))
+    last = reader.get_timestamp_of_latest_available_file()
+    prefix = "healthy/1/system/incremental"
+    line = b'{"Type": "cpu", "Name": "cpu0", "Dimension": "CPUUtilization", "Value": 1.0, "NodeId": "algo-1", "Timestamp": %d}\n'
+    for later in (-30, 120):
+        seconds = last // 1_000_000 + later
+        key = f"{prefix}/{time.strftime('%Y%m%d%H', time.gmtime(seconds))}/{seconds}.algo-9.json"
+        server.client().put_object(Bucket=bucket, Key=key, Body=line % seconds)
+    monkeypatch.setenv("TRAILING_DURATION_MICROSECONDS", "1000000")
+    reader.refresh_event_file_list()
+    assert len(reader.get_events(0, FAR)) == known + 1
+    monkeypatch.setenv("TRAILING_DURATION_MICROSECONDS", "300000000")
+    reader.refresh_event_file_list()
+    assert len(reader.get_events(0, FAR)) == known + 2
+    monkeypatch.setenv("TRAILING_DURATION_MICROSECONDS", "5 min")
+    with pytest.raises(SMDebugValueError, match="TRAILING_DURATION_MICROSECONDS is '5 min'"):
+        reader.refresh_event_file_list()

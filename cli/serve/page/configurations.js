@@ -11,7 +11,7 @@ function drawParallel(place, runs, keys, configurations) {
   // What the library records by itself is no hyper-parameter.
   const axes = keys.filter((key) => !/^(run\.|collection |workers$)/.test(key)).map((key) => ({ title: key, values: configurations.map((each) => numberOf(each[key])) }))
     .filter((axis) => axis.values.filter((value) => value !== null).length > 1 && new Set(axis.values).size > 1).slice(0, MOST_AXES);
-  const losses = runs.map((run) => run.loss);
+  const losses = runs.map((run) => (run.loss === null ? null : toNumber(run.loss)));
   if (losses.filter(Number.isFinite).length > 1) axes.push({ title: 'last loss', values: losses });
   if (axes.length < 2) return;
   const [width, height, top, bottom] = [Math.max(axes.length * 150, 420), 260, 34, 236];
@@ -41,11 +41,6 @@ function drawParallel(place, runs, keys, configurations) {
 export function drawConfigurations(place, runs) {
   async function load() {
     const configurations = await Promise.all(runs.map((run) => get('/api/configuration', { id: run.id })));
-    const rows = (await get('/api/runs', { count: 500 })).rows;
-    runs.forEach((run) => {
-      const row = rows.find((each) => each.id === run.id);
-      run.loss = row && row.summary && row.summary.loss !== null ? toNumber(row.summary.loss) : null;
-    });
     const keys = [...new Set(configurations.flatMap(Object.keys))].sort();
     const shown = runs.length > 1 ? keys.filter((key) => new Set(configurations.map((each) => each[key])).size > 1) : keys;
     if (runs.length > 1) drawParallel(place, runs, shown, configurations);

@@ -84,6 +84,7 @@ export function drawLayerMaps(place, run, isNamed) {
   let timer = null;
   let drawn = [];
   let isOnScreen = true;
+  let hasGrown = false; // since it was read
 
   const lineOf = (answer, label, colour) => {
     const points = answer.lines.flatMap((line) => line.points.steps.map((step, i) => [step, toNumber(line.points.values[i])])).sort((a, b) => a[0] - b[0]);
@@ -146,6 +147,7 @@ export function drawLayerMaps(place, run, isNamed) {
     if (request) request.abort();
     request = new AbortController();
     readAt = performance.now();
+    hasGrown = false;
     const { range } = state;
     const query = {
       id: run.id, group: state.group, text: state.text || null, measure: state.measure, worker: state.worker, columns: COLUMNS, from: state.from, count: ROWS,
@@ -179,13 +181,17 @@ export function drawLayerMaps(place, run, isNamed) {
       run.workers.length > 1 ? chooser('Worker', ['first', ...run.workers], set('worker', ['', ...run.workers])) : null,
       make('label', {}, 'Find', search), earlier, later), note, mapPlace, cellPlace);
   place.append(card);
-  const observer = new IntersectionObserver((entries) => { isOnScreen = entries[entries.length - 1].isIntersecting; });
+  const observer = new IntersectionObserver((entries) => {
+    isOnScreen = entries[entries.length - 1].isIntersecting;
+    if (isOnScreen && hasGrown && !state.range) load();
+  });
   observer.observe(card);
   load();
   return {
     run,
     // Steps were added: reads them, unless the user looks at a part or the map is not on the screen.
     grow() {
+      hasGrown = true;
       if (timer || state.range || !isOnScreen) return;
       timer = setTimeout(() => {
         timer = null;

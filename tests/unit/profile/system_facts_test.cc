@@ -52,11 +52,17 @@ TEST(SystemFactsTest, CountDisksAndNetworksOnce) {
   EXPECT_EQ(counters.network_bytes_received, 1000U);
   EXPECT_EQ(counters.network_bytes_sent, 500U);
   SystemCounters later = counters;
+  later.disk_operations += 3;
+  later.disk_bytes_read += 1024;
+  later.disk_bytes_written += 512;
   later.network_bytes_received += 100;
   later.network_bytes_sent = 0;
   const std::vector<Metric> metrics = MetricsBetween(counters, later, 0.5);
   EXPECT_DOUBLE_EQ(ValueOf(metrics, "ReceiveBytesPerSecond", "Algorithm"), 200);
   EXPECT_DOUBLE_EQ(ValueOf(metrics, "TransmitBytesPerSecond", "Algorithm"), 0) << "it was reset";
+  EXPECT_DOUBLE_EQ(ValueOf(metrics, "IOPS", ""), 6);
+  EXPECT_DOUBLE_EQ(ValueOf(metrics, "ReadThroughputInBytesPerSecond", ""), 2048);
+  EXPECT_DOUBLE_EQ(ValueOf(metrics, "WriteThroughputInBytesPerSecond", ""), 1024);
 }
 
 TEST(SystemFactsTest, MemoryMayBeUnknown) {

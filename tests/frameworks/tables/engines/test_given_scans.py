@@ -1,10 +1,13 @@
-"""Dask and Ray take a scan, which has its table and conditions."""
+"""Scans that are given: to Dask and Ray, and of trials that are gone."""
+
+import shutil
 
 import pytest
 import smdebug
 import smdebug.dask
 import smdebug.ray
 from smdebug.exceptions import SMDebugValueError
+from smdebug.rules import evaluate_many_trials
 
 
 @pytest.fixture
@@ -21,3 +24,11 @@ def test_conditions_beside_a_scan_are_refused(scan, read):
         read(scan, tensors="loss")
     with pytest.raises(SMDebugValueError, match="give table='trials'"):
         read(scan, "trials")
+
+
+def test_a_trial_that_is_gone_is_a_row(tmp_path, scan):
+    [part] = smdebug.scan(tmp_path, "findings").partitions()
+    shutil.rmtree(tmp_path / "run")
+    rows = evaluate_many_trials._rows_of_scan(part)
+    assert rows["trial"].to_pylist() == ["run"]
+    assert str(tmp_path) in rows["problem"][0].as_py()

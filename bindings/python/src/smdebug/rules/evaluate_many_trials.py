@@ -127,7 +127,14 @@ def _rows_of_scan(part: Scan) -> pa.Table:
     """The findings in one trial, evaluated by the scan itself."""
     import pyarrow as pa
 
-    return _sorted(pa.table(part))
+    try:
+        return _sorted(pa.table(part))
+    except Exception as error:  # the trial is gone, or its bucket: the others are evaluated
+        return pa.Table.from_pylist([_problem(dict(part.options)["name"], error)], pa.schema(part))
+
+
+def _problem(trial: str, error: Exception) -> Dict[str, Any]:
+    return {"trial": trial, "problem": str(error) or type(error).__name__}
 
 
 def _sorted(table: pa.Table) -> pa.Table:
@@ -151,9 +158,8 @@ class _RowsOfRuleSet:
             for finding in self._findings(options):
                 rows.append(_row(trial, finding))
         except Exception as error:  # of this trial or its rules: the other trials are evaluated
-            rows.append({"trial": trial, "problem": str(error) or type(error).__name__})
-        schema = pa.RecordBatchReader.from_stream(part).schema
-        return _sorted(pa.Table.from_pylist(rows, schema))
+            rows.append(_problem(trial, error))
+        return _sorted(pa.Table.from_pylist(rows, pa.schema(part)))
 
     def _findings(self, options: Dict[str, str]) -> Iterator[Finding]:
         make, arguments = self.rules.__reduce__()
