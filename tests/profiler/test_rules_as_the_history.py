@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from smdebug.trials import create_trial
 
-pytest.importorskip("pandas")
 pytestmark = pytest.mark.timeout(120)
 
 FIXTURES = Path(__file__).parent / "fixtures"
