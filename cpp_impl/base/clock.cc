@@ -16,8 +16,8 @@ class SystemClock final : public Clock {
     return std::chrono::duration<double>(std::chrono::floor<std::chrono::microseconds>(now))
         .count();
   }
-  // Not by std::chrono::steady_clock, which is in one more library: a profile asks after operations
-  // of a training that leave nothing in the caches.
+  // Not by std::chrono::steady_clock, which is code of one more library.  A profile asks when the
+  // caches hold what a training has just computed, and no code of ours.
   [[gnu::hot]] Duration Monotonic() override {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -1,9 +1,9 @@
 """The original's rules answer over stored profiles as their last release did.
 
 fixtures/rules.json holds its answers: for each profile, rule, set of parameters, and whether the
-whole profile is given at once or minute by minute.  An answer has several values where the edge
-of a minute decides, and only whether the rule fired where the definition says otherwise than
-that release.
+whole profile is given at once or minute by minute.  There are several answers where the edge of a
+minute decides.  Where that release differs from the definition, the answer is only whether the rule
+fires.
 """
 
 import importlib
