@@ -179,9 +179,7 @@ def test_bad_streams(farm):
 
 
 def test_stream_of_a_running_job(spark, tmp_path):
-    """A query sees the steps of jobs that run, also after it is started again."""
-    hook = farms.hook_for(tmp_path / "runs/a")
-    farms.save(hook, range(3))
+    """A query sees the steps of jobs that run, also after it is started again, and of the first."""
 
     def run() -> None:
         query = (
@@ -196,6 +194,10 @@ def test_stream_of_a_running_job(spark, tmp_path):
         finally:
             query.stop()
 
+    (tmp_path / "runs").mkdir()
+    run()
+    hook = farms.hook_for(tmp_path / "runs/a")
+    farms.save(hook, range(3))
     run()
     farms.save(hook, range(3, 5))
     farms.record(tmp_path / "runs/b")
@@ -204,3 +206,15 @@ def test_stream_of_a_running_job(spark, tmp_path):
     read = spark.read.parquet(str(tmp_path / "out"))
     assert rows_of(read.toArrow()) == expected(tmp_path / "runs", "scalars")
     assert read.agg(F.count("*")).first()[0] == 5 + farms.STEPS
+
+
+def test_a_stream_waits_for_the_first_job(tmp_path):
+    from smdebug.spark.stream import StreamReader
+
+    reader = StreamReader(Scan("scalars", [("path", str(tmp_path))]), 2)
+    nothing = offsets(reader, reader.initialOffset(), 10)
+    assert nothing == {} and list(reader.partitions(reader.initialOffset(), nothing)) == []
+    farms.record(tmp_path / "run")
+    after = offsets(reader, nothing, 100)
+    rows = [row for part in reader.partitions(nothing, after) for each in reader.read(part) for row in each.to_pylist()]
+    assert rows_of(pa.Table.from_pylist(rows)) == expected(tmp_path, "scalars")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Optional
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
 from smdebug._slices import default_tasks, slices
+from smdebug.exceptions import SMDebugFileNotFoundError
 from smdebug.spark.filters import push
 from smdebug.spark.options import number_of, scan_of
 from smdebug.spark.part import Part, read_part
@@ -41,7 +43,14 @@ class DefaultSource(DataSource):
         """Returns the columns, as Spark declares them."""
         import pyarrow as pa
 
-        fields = pa.RecordBatchReader.from_stream(scan_of(self.options)).schema
+        scan = scan_of(self.options)
+        try:
+            fields = pa.RecordBatchReader.from_stream(scan).schema
+        except SMDebugFileNotFoundError:
+            # A stream may be started before the first job.
+            if not all(_may_get_trials(value) for name, value in scan.options if name == "path"):
+                raise
+            fields = pa.schema(scan)
         return ", ".join(f"`{field.name}` {_type_in_spark(field.type)}" for field in fields)
 
     def reader(self, schema: StructType) -> Reader:
@@ -54,6 +63,10 @@ class DefaultSource(DataSource):
         most_parts = number_of(self.options, "numPartitions", MOST_TASKS)
         most_files = number_of(self.options, "maxFilesPerTrigger", 0) or None
         return StreamReader(scan_of(self.options, schema.fieldNames()), most_parts, most_files)
+
+
+def _may_get_trials(path: str) -> bool:
+    return path.startswith("s3://") or os.path.isdir(path)
 
 
 def _type_in_spark(given: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optiona
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from smdebug._slices import slices
-from smdebug.exceptions import SMDebugValueError
+from smdebug.exceptions import SMDebugFileNotFoundError, SMDebugValueError
 from smdebug.spark.part import Part, read_part
 from smdebug.tables.scan import Scan
 
@@ -78,7 +78,7 @@ class StreamReader(DataSourceStreamReader):
 
     def _news(self, offset: _Offset) -> Iterator[_News]:
         last: Dict[Tuple[str, str], Dict[str, str]] = {}
-        for part in self._scan.partitions():  # in the order of steps
+        for part in self._parts():
             options = dict(part.options)
             last[options["path"], options.get("worker", "")] = options
         for (path, worker), options in last.items():
@@ -90,6 +90,13 @@ class StreamReader(DataSourceStreamReader):
             steps, end = self._count(news)
             if steps:
                 yield news._replace(end=end, files=steps)
+
+    def _parts(self) -> List[Scan]:
+        """Returns the partitions in the order of steps; none before the first job."""
+        try:
+            return self._scan.partitions()
+        except SMDebugFileNotFoundError:
+            return []
 
     def _count(self, news: _News) -> Tuple[int, int]:
         """Returns how many steps there are, and the step after the last one."""
