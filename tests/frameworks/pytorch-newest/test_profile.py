@@ -131,9 +131,10 @@ def test_python_is_sampled_in_its_window(
 def test_modules_are_recorded_in_a_window_of_time(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    training = Training(folder, monkeypatch)
     begin = time.time() + 1
     window = f"{{'StartTimeInSecSinceEpoch': {begin}, 'Duration': 1.0}}"
-    training = Training(folder, monkeypatch, DetailedProfilingConfig=window)
+    training.write(LocalPath=str(training.profile), DetailedProfilingConfig=window)
     for batch in training.batches():
         training.step(batch)
         time.sleep(0.3)
