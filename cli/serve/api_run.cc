@@ -7,7 +7,6 @@
 #include "finding_json.h"
 #include "report/profile_report.h"
 #include "serve/api.h"
-#include "serve/monitor.h"
 #include "serve/series.h"
 #include "text.h"
 
@@ -174,8 +173,8 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   for (const auto &[mode, count] : modes) json.Key(ModeName(mode)).Whole(count);
   json.EndObject().Key("workers").Texts(run->GetTrial().Workers());
   json.Key("tensors").Whole(static_cast<int64_t>(tensors->size()));
-  const std::optional<double> loss = known->summary ? known->summary->loss : Summarize(*run).loss;
-  loss ? json.Key("loss").Number(*loss) : json.Key("loss").Null();
+  const bool has_loss = known->summary && known->summary->loss;
+  has_loss ? json.Key("loss").Number(*known->summary->loss) : json.Key("loss").Null();
   json.Key("profile").Bool(!report::FindProfile(known->row.path).empty());
   FirstLines lines{{""}, request.Whole("pixels", 0, 0, kMostPixels)};
   const auto workers = static_cast<size_t>(request.Whole("workers", 1, 1, kMostWorkers));

@@ -164,13 +164,18 @@ bool Monitor::EvaluateAll() {
   return has_worked;
 }
 
-std::shared_ptr<OpenRun> Monitor::Turn(const std::string &id, const RunSummary *before) {
-  const auto mine = in_turn_.find(id);
-  if (mine != in_turn_.end()) return mine->second;
-  const bool was_done = before != nullptr && before->evaluated_to >= before->of_step;
-  if (!was_done && in_turn_.size() >= kMostInTurn) return nullptr;
-  std::shared_ptr<OpenRun> run = runs_.Open(id);
-  if (!was_done) in_turn_[id] = run;
+std::shared_ptr<OpenRun> Monitor::Turn(const Run &known) {
+  const bool has_turn = in_turn_.count(known.id) > 0;
+  const bool has_place = has_turn || in_turn_.size() < kMostInTurn;
+  if (!has_turn && !runs_.IsOpen(known.id)) {
+    const auto done = done_.find(known.id);
+    const bool has_news =
+        done == done_.end() || done->second != std::pair(known.row.last_step, known.row.state);
+    if (!has_news || !has_place) return nullptr;
+  }
+  // Gives another one if the run has begun again.
+  std::shared_ptr<OpenRun> run = runs_.Open(known.id);
+  if (has_place) in_turn_[known.id] = run;
   return run;
 }
 
@@ -178,7 +183,9 @@ bool Monitor::EvaluateOne(const std::string &id) {
   const std::shared_ptr<const Run> known = runs_.Find(id);
   // Another job took the place of the one that was there before: all of its findings are news.
   const auto baseline = baseline_.find(id);
-  if (baseline != baseline_.end() && known->row.last_step < baseline->second) baseline_.erase(id);
+  const bool is_another = baseline != baseline_.end() && known->row.problem.empty() &&
+                          known->row.last_step < baseline->second;
+  if (is_another) baseline_.erase(id);
   const RunSummary *const before = known->summary.get();
   const bool is_settled = before != nullptr && known->row.state == "finished" &&
                           before->evaluated_to >= known->row.last_step;
@@ -186,21 +193,27 @@ bool Monitor::EvaluateOne(const std::string &id) {
     in_turn_.erase(id);
     return false;
   }
-  const std::shared_ptr<OpenRun> run = Turn(id, before);
+  const std::shared_ptr<OpenRun> run = Turn(*known);
   if (!run) return false;
   run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : std::chrono::milliseconds(0));
   const bool has_moved = run->Advance(kSlice, [&](const Finding &finding) {
     if (IsAlertable(id, finding)) alerts_.Send(run->Name(), known->row.path, finding);
   });
   const Clock::time_point now = Clock::now();
-  const bool is_stale = before == nullptr || before->of_step != run->Steps()->Last() ||
-                        before->evaluated_to != run->GetJudge().EvaluatedTo();
+  // One that is evaluated anew tells nothing until it is where it was.
+  const int64_t evaluated_to = run->GetJudge().EvaluatedTo();
+  const bool is_stale =
+      before == nullptr || evaluated_to > before->evaluated_to ||
+      (evaluated_to == before->evaluated_to && before->of_step != run->Steps()->Last());
   const bool is_due = before == nullptr || !has_moved || now - summarized_[id] >= kBetweenSummaries;
   if (is_stale && is_due) {
     runs_.SetSummary(id, Summarize(*run));
     summarized_[id] = now;
   }
-  if (!has_moved) in_turn_.erase(id);
+  if (!has_moved) {
+    in_turn_.erase(id);
+    done_[id] = {known->row.last_step, known->row.state};
+  }
   return has_moved;
 }
 

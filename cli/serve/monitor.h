@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "serve/alerts.h"
 #include "serve/runs.h"
@@ -30,8 +31,8 @@ class Monitor {
   // Returns true if there was something to do.
   bool EvaluateAll();
   bool EvaluateOne(const std::string &id);
-  // Opens a run, if it has been evaluated to its end before, or may be now; else returns NULL.
-  std::shared_ptr<OpenRun> Turn(const std::string &id, const RunSummary *before);
+  // Opens a run, unless it has no news or must wait for its turn: then returns NULL.
+  std::shared_ptr<OpenRun> Turn(const Run &known);
   // Returns the runs to evaluate, the ones on a screen first.
   std::vector<std::string> WhichRuns() const;
   bool IsAlertable(const std::string &id, const Finding &finding);
@@ -49,9 +50,11 @@ class Monitor {
   // The last steps when the server started, by run: findings up to them are no news.
   std::map<std::string, int64_t> baseline_;
   std::atomic<bool> has_baseline_{false};
-  // The runs that are evaluated from their first step on.  They stay open until that is done, as a
-  // run that is opened again begins anew; so only a few are at once.
+  // The runs that are evaluated.  They stay open until that is done, as a run that is opened again is
+  // evaluated from its first step on; so only a few are at once.
   std::map<std::string, std::shared_ptr<OpenRun>> in_turn_;
+  // The last step and the state of runs when all of them was evaluated.
+  std::map<std::string, std::pair<int64_t, std::string>> done_;
   std::map<std::string, Clock::time_point> failed_;      // runs that cannot be opened
   std::map<std::string, Clock::time_point> summarized_;  // when
   Clock::time_point memory_returned_{};

@@ -28,8 +28,10 @@ bool IsSame(const ListedRun &a, const ListedRun &b) {
          a.problem == b.problem;
 }
 
-// Returns true if a job that had ended runs again, or another one took its place.
+// Returns true if a job that had ended runs again, or another one took its place.  A run that
+// cannot be read for a moment has no steps.
 bool HasBegunAgain(const ListedRun &before, const ListedRun &now) {
+  if (!now.problem.empty()) return false;
   return now.last_step < before.last_step ||
          (before.state == "finished" && now.state != "finished");
 }
@@ -91,7 +93,9 @@ void Runs::Exchange(std::map<std::string, std::shared_ptr<const Run>> runs,
     if (!is_known || begun_again.count(id) > 0) continue;
     run = std::make_shared<const Run>(Run{id, run->row, now->second->summary});
   }
-  for (const std::string &id : begun_again) opened_.erase(id);
+  std::erase_if(opened_, [&](const auto &each) {
+    return runs.count(each.first) == 0 || begun_again.count(each.first) > 0;
+  });
   runs_ = std::move(runs);
   problems_ = std::move(problems);
   if (has_changed) ++version_;
@@ -158,6 +162,11 @@ void Runs::Close() {
     bytes -= opened_[id].run->Bytes();
     opened_.erase(id);
   }
+}
+
+bool Runs::IsOpen(const std::string &id) const {
+  const std::lock_guard lock(mutex_);
+  return opened_.count(id) > 0;
 }
 
 std::vector<std::shared_ptr<OpenRun>> Runs::Opened() const {

@@ -59,6 +59,7 @@ class Runs {
   // Opens a run, and closes those that were not used for the longest time if they are too many.
   // Fails as Find() and OpenRun().
   std::shared_ptr<OpenRun> Open(const std::string &id);
+  bool IsOpen(const std::string &id) const;
   std::vector<std::shared_ptr<OpenRun>> Opened() const;
 
   // Asks for a summary of these runs, for a while.

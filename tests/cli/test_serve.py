@@ -255,7 +255,8 @@ def test_json_is_what_it_says(served):
         json.loads(body)
 
 
-def test_a_job_that_is_recorded_again_is_read_anew(tmp_path):
+@pytest.mark.parametrize("is_seen_gone", [False, True])
+def test_a_job_that_is_recorded_again_is_read_anew(tmp_path, is_seen_gone):
     def record(steps, value):
         with smd.Hook(str(tmp_path / "runs/job"), save_config=EVERY_STEP, include_collections=["losses"]) as hook:
             for step in range(steps):
@@ -268,8 +269,10 @@ def test_a_job_that_is_recorded_again_is_read_anew(tmp_path):
         until(lambda: served.get("/api/run", id=job)["last"] == 39)
         assert until(lambda: (served.rows()[0]["summary"] or {}).get("findings"))
         shutil.rmtree(tmp_path / "runs/job")
+        if is_seen_gone:
+            until(lambda: served.rows() == [])
         record(10, lambda step: 2 / (step + 1))
+        until(lambda: served.rows() and (served.rows()[0]["summary"] or {}).get("evaluated") == 9)
         until(lambda: served.get("/api/run", id=job)["last"] == 9)
-        until(lambda: (served.rows()[0]["summary"] or {}).get("evaluated") == 9)
         assert served.rows()[0]["summary"]["findings"] == 0
         assert served.get("/api/run", id=job)["loss"] == pytest.approx(0.2)

@@ -43,6 +43,9 @@ def test_all_are_evaluated(folder):
             return done if len(done) == RUNS else None
 
         assert {row["summary"]["findings"] for row in until(rows, seconds=110)} == {2}
+        for _ in range(20):  # and stay so
+            time.sleep(0.2)
+            assert rows()
 
 
 def test_all_that_have_ended_are_evaluated(tmp_path):
