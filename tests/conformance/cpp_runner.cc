@@ -93,7 +93,7 @@ Json GlobalStep(const Question &ask) {
 }
 
 Json State(const Question &ask) {
-  const StepState state = ask.trial.GetStepState(ask.step, ask.mode);
+  const StepState state = ask.trial.StepState(ask.step, ask.mode);
   if (state == StepState::kNotYet) return Text("NOT_YET");
   return Text(state == StepState::kAvailable ? "AVAILABLE" : "UNAVAILABLE");
 }

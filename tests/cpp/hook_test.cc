@@ -315,7 +315,7 @@ TEST(Hook, StepsEndWithTheirScope) {
   }
   EXPECT_FALSE(hook.Wants("w"));
   EXPECT_EQ(hook.Step(Mode::kEval).GlobalStep(), 1);
-  EXPECT_EQ(hook.GetMode(), Mode::kEval);
+  EXPECT_EQ(hook.Mode(), Mode::kEval);
   EXPECT_EQ(hook.LastStep(Mode::kEval), 0);
   EXPECT_EQ(hook.LastStep(Mode::kGlobal), 1);
   EXPECT_EQ(hook.BeginStep(), 2);

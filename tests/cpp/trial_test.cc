@@ -27,8 +27,8 @@ TEST(Trial, AnswersAboutSteps) {
   EXPECT_EQ(trial.ModeStep(7), std::make_pair(int64_t{-1}, Mode::kAny));
   EXPECT_EQ(trial.GlobalStep(2, Mode::kTrain), 2);
   EXPECT_EQ(trial.GlobalStep(2, Mode::kEval), -1);
-  EXPECT_EQ(trial.GetStepState(2), StepState::kAvailable);
-  EXPECT_EQ(trial.GetStepState(9, Mode::kTrain), StepState::kUnavailable);
+  EXPECT_EQ(trial.StepState(2), StepState::kAvailable);
+  EXPECT_EQ(trial.StepState(9, Mode::kTrain), StepState::kUnavailable);
   trial.WaitForStep(2, Mode::kTrain, std::chrono::seconds(10));
   EXPECT_TRUE(trial.HasEnded());
   EXPECT_EQ(trial.LastCompleteStep(), 2);
@@ -201,7 +201,7 @@ TEST(Files, AreWrittenAndReadOneAtATime) {
   ASSERT_TRUE(events.Next());
   EXPECT_EQ(events.Tensor(), "w");
   EXPECT_EQ(events.Step(), 3);
-  EXPECT_EQ(events.GetMode(), Mode::kTrain);
+  EXPECT_EQ(events.Mode(), Mode::kTrain);
   EXPECT_EQ(events.ModeStep(), 1);
   EXPECT_EQ(events.Timestamp(), 1.6e9);
   EXPECT_EQ(events.Value().ToVector<float>(), (std::vector<float>{1, 2}));

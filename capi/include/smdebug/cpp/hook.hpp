@@ -41,13 +41,15 @@ class Hook {
   void Close() { CheckKept(smd_hook_close(Get())); }
 
   // smd_hook_set_mode(), smd_hook_mode().
-  void SetMode(Mode mode) { detail::Check(smd_hook_set_mode(Get(), static_cast<smd_mode>(mode))); }
-  Mode GetMode() const noexcept { return static_cast<Mode>(smd_hook_mode(Get())); }
+  void SetMode(smdebug::Mode mode) {
+    detail::Check(smd_hook_set_mode(Get(), static_cast<smd_mode>(mode)));
+  }
+  smdebug::Mode Mode() const noexcept { return static_cast<smdebug::Mode>(smd_hook_mode(Get())); }
 
   // Begins the next step, of `mode` if it is given; it ends with the scope of the returned guard.
   // An exception that leaves the scope discards it.  smd_hook_set_mode(), smd_hook_begin_step().
   StepGuard Step() { return StepGuard(state_); }
-  StepGuard Step(Mode mode) {
+  StepGuard Step(smdebug::Mode mode) {
     SetMode(mode);
     return Step();
   }
@@ -63,7 +65,7 @@ class Hook {
   void DiscardStep() { detail::Check(smd_hook_discard_step(Get())); }
 
   // The last step begun in `mode`, or -1.  smd_hook_last_step().
-  int64_t LastStep(Mode mode) const noexcept {
+  int64_t LastStep(smdebug::Mode mode) const noexcept {
     return smd_hook_last_step(Get(), static_cast<smd_mode>(mode));
   }
 

@@ -89,10 +89,10 @@ class Trial {
   }
 
   // smd_trial_step_state().
-  StepState GetStepState(int64_t step, Mode mode = Mode::kGlobal) const {
+  smdebug::StepState StepState(int64_t step, Mode mode = Mode::kGlobal) const {
     smd_step_state state = SMD_STEP_IS_UNAVAILABLE;
     detail::Check(smd_trial_step_state(Get(), step, static_cast<smd_mode>(mode), &state));
-    return static_cast<StepState>(state);
+    return static_cast<smdebug::StepState>(state);
   }
 
   // Throws StepUnavailable, NoMoreData, and others.  smd_trial_wait_for_step().

@@ -80,7 +80,9 @@ class EventFile {
     return name == nullptr ? "" : name;
   }
   int64_t Step() const noexcept { return smd_event_file_step(Get()); }
-  Mode GetMode() const noexcept { return static_cast<Mode>(smd_event_file_mode(Get())); }
+  smdebug::Mode Mode() const noexcept {
+    return static_cast<smdebug::Mode>(smd_event_file_mode(Get()));
+  }
   int64_t ModeStep() const noexcept { return smd_event_file_mode_step(Get()); }
   double Timestamp() const noexcept { return smd_event_file_timestamp(Get()); }
 

@@ -30,6 +30,34 @@ public record ProfileEvaluation(List<Finding> findings, List<RuleResult> results
   }
 
   /**
+   * Evaluates the rules that rarely report a healthy job, as {@link #of(String)} does.
+   *
+   * @param folder a folder that holds "system" or "framework"
+   * @return the evaluation
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static ProfileEvaluation of(Path folder) {
+    return of(Folders.textOf(folder));
+  }
+
+  /**
+   * Evaluates rules, as {@link #of(String, RuleSet.Profile, List, Map)} does.
+   *
+   * @param folder a folder that holds "system" or "framework"
+   * @param profile which rules and defaults
+   * @param rules the rules to evaluate; if empty, all
+   * @param options parameters such as "CPUBottleneck_threshold", by name
+   * @return the evaluation
+   * @throws IllegalArgumentException if a rule or an option is unknown, or if the path is not one of
+   *     the default file system, or a bucket
+   * @throws InvalidConfigException if a value is invalid
+   */
+  public static ProfileEvaluation of(
+      Path folder, RuleSet.Profile profile, List<String> rules, Map<String, String> options) {
+    return of(Folders.textOf(folder), profile, rules, options);
+  }
+
+  /**
    * Evaluates rules.
    *
    * @param path a folder that holds "system" or "framework", or s3://bucket/prefix
@@ -70,5 +98,17 @@ public record ProfileEvaluation(List<Finding> findings, List<RuleResult> results
     } finally {
       Raw.smd_profile_rules_free(evaluation);
     }
+  }
+
+  /**
+   * Writes all timelines and samples of a profile as one trace, as {@link #writeTimeline(String,
+   * Path)} does.
+   *
+   * @param folder the profile
+   * @param trace the file to write; it is replaced
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static void writeTimeline(Path folder, Path trace) {
+    writeTimeline(Folders.textOf(folder), trace);
   }
 }

@@ -33,21 +33,36 @@ public final class Profiler implements AutoCloseable {
   /**
    * Returns a builder for a profiler.
    *
-   * @param outDir the folder of the profile, or s3://bucket/prefix; may be null for a profiler that
-   *     follows a configuration
+   * @param outDir the folder of the profile, or s3://bucket/prefix
    * @return the builder
    */
   public static Builder builder(String outDir) {
-    return new Builder(outDir);
+    return builder().option("out_dir", outDir);
+  }
+
+  /**
+   * Returns a builder for a profiler that records into a folder.
+   *
+   * @param outDir the folder of the profile
+   * @return the builder
+   * @throws IllegalArgumentException if the path is not one of the default file system, or a bucket
+   */
+  public static Builder builder(Path outDir) {
+    return builder(Folders.textOf(outDir));
+  }
+
+  /**
+   * Returns a builder for a profiler that follows a configuration, which names the folder.
+   *
+   * @return the builder
+   */
+  public static Builder builder() {
+    return new Builder();
   }
 
   /** Configures a profiler. */
   public static final class Builder extends Options<Builder> {
-    private Builder(String outDir) {
-      if (outDir != null) {
-        option("out_dir", outDir);
-      }
-    }
+    private Builder() {}
 
     @Override
     Builder self() {

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
@@ -60,7 +61,7 @@ class ProfilerTest {
     Path file = folder.resolve("profilerconfig.json");
     List<String> lines = new ArrayList<>();
     try (Profiler profiler =
-        Profiler.builder(null)
+        Profiler.builder()
             .log(System.Logger.Level.WARNING, (level, line) -> lines.add(line))
             .follow(file)) {
       assertFalse(profiler.update());
@@ -75,12 +76,12 @@ class ProfilerTest {
     }
     assertTrue(lines.toString().contains("Unknown"), lines.toString());
     Files.writeString(file, "no json");
-    assertThrows(InvalidConfigException.class, () -> Profiler.builder(null).follow(file));
+    assertThrows(InvalidConfigException.class, () -> Profiler.builder().follow(file));
   }
 
   @Test
   void rulesReadAProfile() throws IOException {
-    try (Profiler profiler = Profiler.builder(folder.toString()).build()) {
+    try (Profiler profiler = Profiler.builder(folder).build()) {
       long start = profiler.now();
       for (int step = 0; step < 60; ++step) {
         long begin = start + 10_000L * step;
@@ -90,7 +91,7 @@ class ProfilerTest {
     }
     ProfileEvaluation evaluation =
         ProfileEvaluation.of(
-            folder.toString(),
+            folder,
             RuleSet.Profile.CALIBRATED,
             List.of("DataLoaderStarves", "StepOutlier"),
             Map.of("DataLoaderStarves_share", "0.5"));
@@ -99,12 +100,29 @@ class ProfilerTest {
     assertEquals(2, evaluation.results().size());
     assertTrue(evaluation.charts().contains("data wait"));
     Path trace = folder.resolve("trace.json");
-    ProfileEvaluation.writeTimeline(folder.toString(), trace);
+    ProfileEvaluation.writeTimeline(folder, trace);
     assertTrue(Files.readString(trace).contains("DataLoaderIter"));
+    assertEquals(
+        ProfileEvaluation.of(folder.toString()).findings(), ProfileEvaluation.of(folder).findings());
     assertThrows(
         IllegalArgumentException.class,
         () ->
             ProfileEvaluation.of(
                 folder.toString(), RuleSet.Profile.AWS, List.of("Nothing"), Map.of()));
+  }
+
+  @Test
+  void aBucketIsNoPath() {
+    Path bucket = Path.of("s3://bucket/profile");
+    for (Executable call :
+        List.<Executable>of(
+            () -> Profiler.builder(bucket),
+            () -> ProfileEvaluation.of(bucket),
+            () ->
+                ProfileEvaluation.of(bucket, RuleSet.Profile.CALIBRATED, List.of(), Map.of()),
+            () -> ProfileEvaluation.writeTimeline(bucket, folder.resolve("trace.json")))) {
+      String said = assertThrows(IllegalArgumentException.class, call).getMessage();
+      assertTrue(said.contains("pass a bucket as a String"), said);
+    }
   }
 }
