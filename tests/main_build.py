@@ -1,10 +1,14 @@
-"""What tests that compile the library again know of the main build, to find its objects in ccache."""
+"""The main build and the version: what tests of packages know of them.  Those that compile the library again
+find its objects in ccache."""
 
 import os
 import re
 from pathlib import Path
 
-BUILD = Path(os.environ.get("SMDEBUG_BUILD", Path(__file__).resolve().parents[1] / "build"))
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
+_PROJECT = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+VERSION = re.search(r"^project\(smdebug VERSION ([\d.]+)", _PROJECT, re.MULTILINE).group(1)
 
 
 def in_groups():

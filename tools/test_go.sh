@@ -8,6 +8,7 @@ here="$(cd "$(dirname "$0")/.." && pwd)"
 build="$(cd "$1" && pwd)"
 shift
 module="$here/bindings/go"
+version="v$(cd "$here" && . tools/release_env.sh && echo "$version")"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 # An older installation has other headers.
@@ -46,7 +47,7 @@ conformance() { in_module "$go" build -o "$place/conformance" ./internal/conform
 
 # A module elsewhere gets this one from a proxy and does not need SWIG.
 consumer() {
-  python3 "$here/tools/go_proxy.py" "$scratch/proxy" "$module" v1.0.0
+  python3 "$here/tools/go_proxy.py" "$scratch/proxy" "$module" "$version"
   mkdir "$scratch/consumer" "$scratch/bin"
   printf '#!/bin/sh\necho "a user needs no swig" >&2\nexit 1\n' > "$scratch/bin/swig"
   chmod +x "$scratch/bin/swig"
@@ -56,7 +57,7 @@ consumer() {
     export PATH="$scratch/bin:$PATH" GOMODCACHE="$scratch/modules" GOFLAGS="-modcacherw"
     export GOPROXY="file://$scratch/proxy" GOSUMDB=off
     timeout 60 "$go" mod init consumer.test/consumer 2> /dev/null
-    timeout 60 "$go" get github.com/libsmdebug/libsmdebug/bindings/go@v1.0.0 2> /dev/null
+    timeout 60 "$go" get github.com/libsmdebug/libsmdebug/bindings/go@"$version" 2> /dev/null
     timeout 300 "$go" build -o consumer .
     timeout 60 ./consumer run | grep -F '[loss]'
 

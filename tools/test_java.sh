@@ -6,6 +6,7 @@ set -eu
 
 build="$(mkdir -p "$1" && cd "$1" && pwd)"
 here="$(cd "$(dirname "$0")/.." && pwd)"
+version="$(cd "$here" && . tools/release_env.sh && echo "$version")"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/libsmdebug"
 scratch="$(mktemp -d)"
 memory="$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)"
@@ -34,7 +35,7 @@ grep -l 'WARNING in native method\|FATAL ERROR in native' target/surefire-report
   fail "JNI is misused"
 
 say "contents of the jars"
-jar="$here/bindings/java/target/smdebug-1.0.0.jar"
+jar="$here/bindings/java/target/smdebug-$version.jar"
 unzip -Z1 "$jar" | grep -q '^native/.*/libsmdebug_jni.so$' || fail "$jar has no native library"
 for name in LICENSE copyright; do
   unzip -Z1 "$jar" | grep -q "^META-INF/licenses/$name\$" || fail "$jar lacks the licence $name"

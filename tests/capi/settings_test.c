@@ -194,12 +194,17 @@ static void names(void) {
          smd_action_name(-1)[0] == '\0');
   EXPECT(smd_dtype_size(SMD_COMPLEX128) == 16 && smd_dtype_size(SMD_STRING) == 0);
   EXPECT(smd_dtype_size(-1) == 0 && smd_dtype_size(1000) == 0);
-#if !SMD_VERSION_AT_LEAST(1, 0, 0) || !SMD_VERSION_AT_LEAST(0, 99, 99) || \
-    SMD_VERSION_AT_LEAST(1, 0, 1) || SMD_VERSION_AT_LEAST(1, 1, 0) ||     \
-    SMD_VERSION_AT_LEAST(2, 0, 0)
-#error "SMD_VERSION_AT_LEAST compares wrongly; the version is 1.0.0"
+#define MAJOR SMD_VERSION_MAJOR
+#define MINOR SMD_VERSION_MINOR
+#define PATCH SMD_VERSION_PATCH
+#if !SMD_VERSION_AT_LEAST(MAJOR, MINOR, PATCH) || !SMD_VERSION_AT_LEAST(MAJOR - 1, 99, 99) ||     \
+    SMD_VERSION_AT_LEAST(MAJOR, MINOR, PATCH + 1) || SMD_VERSION_AT_LEAST(MAJOR, MINOR + 1, 0) || \
+    SMD_VERSION_AT_LEAST(MAJOR + 1, 0, 0)
+#error "SMD_VERSION_AT_LEAST compares wrongly"
 #endif
-  EXPECT(strcmp(smd_version_string(), "1.0.0") == 0 && smd_abi_level() == SMD_ABI_LEVEL);
+  char version[40];
+  snprintf(version, sizeof(version), "%d.%d.%d", MAJOR, MINOR, PATCH);
+  EXPECT(strcmp(smd_version_string(), version) == 0 && smd_abi_level() == SMD_ABI_LEVEL);
 }
 
 static void configuration_file(void) {

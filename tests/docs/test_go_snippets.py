@@ -6,6 +6,7 @@ Every block is a program: `package main`.  A line `fmt.Println(...) // text` mus
 import re
 
 import pytest
+from main_build import VERSION
 from snippets import ROOT, check_output, name_of, run
 from test_snippets import BUILD, bucket, environment_for, programs_in  # noqa: F401
 
@@ -22,7 +23,7 @@ def programs(tmp_path_factory):
     """Builds all programs at once, and returns their folder."""
     module = tmp_path_factory.mktemp("go")
     (module / "go.mod").write_text(
-        f"module page\n\ngo 1.24\n\nrequire {MODULE} v1.0.0\n\n"
+        f"module page\n\ngo 1.24\n\nrequire {MODULE} v{VERSION}\n\n"
         f"replace {MODULE} => {ROOT / 'bindings/go'}\n"
     )
     for page, line, text in (program.values for program in PROGRAMS):

@@ -10,10 +10,11 @@ import re
 from pathlib import Path
 
 import pytest
+from main_build import VERSION
 from snippets import ROOT, check_output, run
 from test_snippets import bucket, environment_for, programs_in  # noqa: F401
 
-JAR = Path(os.environ.get("SMDEBUG_JAR", ROOT / "bindings/java/target/smdebug-1.0.0.jar"))
+JAR = Path(os.environ.get("SMDEBUG_JAR", ROOT / f"bindings/java/target/smdebug-{VERSION}.jar"))
 PROGRAMS = programs_in("java")
 
 

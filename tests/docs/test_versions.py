@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from main_build import VERSION
 
 ROOT = Path(__file__).parents[2]
-CMAKE = (ROOT / "CMakeLists.txt").read_text()
-VERSION = re.search(r"^project\(smdebug VERSION (\d+\.\d+\.\d+) ", CMAKE, re.MULTILINE).group(1)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +20,11 @@ VERSION = re.search(r"^project\(smdebug VERSION (\d+\.\d+\.\d+) ", CMAKE, re.MUL
         ("bindings/rust/Cargo.toml", r'^version = "([^"]+)"'),
         ("bindings/rust/smdebug/Cargo.toml", r'^smdebug-sys = .*version = "=([^"]+)"'),
         ("bindings/node/package.json", r'^  "version": "([^"]+)"'),
+        ("bindings/node/package-lock.json", r'^  "version": "([^"]+)"'),
+        ("bindings/rust/Cargo.lock", r'^name = "smdebug(?:-sys)?"\nversion = "([^"]+)"'),
+        ("examples/go/go.mod", r"^require \S+/bindings/go v(\S+)"),
+        ("docs/man/smdebug.1", r'"smdebug (\d[\d.]*)"'),
+        ("docs/packages.md", r"smdebug-(\d+\.\d+\.\d+)"),
         ("CHANGELOG.md", r"\A.*?^## (\d[\d.]*)"),
     ],
 )

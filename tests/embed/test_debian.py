@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from installing import ROOT, compile_library, copy_of_sources, first_block, run
-from main_build import in_groups
+from main_build import VERSION, in_groups
 
 PRINTED = "4 x 3, 1 finding(s)"
 
@@ -65,7 +65,7 @@ def test_what_they_hold(packages, libraries, root):
     documents = "./usr/share/doc/libsmdebug{}/{}"
     assert contents(packages["libsmdebug1"]) == {
         f"{folder}/libsmdebug.so.1",
-        f"{folder}/libsmdebug.so.1.0.0",
+        f"{folder}/libsmdebug.so.{VERSION}",
         documents.format("1", "copyright"),
         documents.format("1", "changelog.gz"),
     }
@@ -73,8 +73,8 @@ def test_what_they_hold(packages, libraries, root):
     assert f"{folder}/libsmdebug.so" in development
     assert f"{folder}/pkgconfig/smdebug.pc" in development
     assert {"./usr/include/smdebug.h", "./usr/include/smdebug.hpp"} <= development
-    assert "libsmdebug.so.1.0.0" not in " ".join(development)
-    assert (libraries / "libsmdebug.so").resolve() == libraries / "libsmdebug.so.1.0.0"
+    assert f"libsmdebug.so.{VERSION}" not in " ".join(development)
+    assert (libraries / "libsmdebug.so").resolve() == libraries / f"libsmdebug.so.{VERSION}"
 
 
 def test_the_command_line(packages, root, libraries):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from installing import BUILD, ROOT, compile_library, copy_of_sources, first_block, run
+from main_build import VERSION
 
 PROGRAMS = {
     "c": ("README.md", "c", "4 x 3, 1 finding(s)"),
@@ -94,7 +95,7 @@ def test_what_is_installed(installed):
     library = "lib/libsmdebug.so"
     package = [f"lib/cmake/smdebug/smdebug{name}.cmake" for name in ("Config", "ConfigVersion")]
     package += [f"lib/cmake/smdebug/smdebugTargets{name}.cmake" for name in ("", "-relwithdebinfo")]
-    expected = {library, f"{library}.1", f"{library}.1.0.0", "lib/pkgconfig/smdebug.pc", *package}
+    expected = {library, f"{library}.1", f"{library}.{VERSION}", "lib/pkgconfig/smdebug.pc", *package}
     completions = ["bash-completion/completions/smdebug", "zsh/site-functions/_smdebug",
                    "fish/vendor_completions.d/smdebug.fish"]  # fmt: skip
     expected |= {"bin/smdebug", "share/man/man1/smdebug.1"}

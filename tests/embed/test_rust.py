@@ -10,6 +10,7 @@ import sys
 
 import pytest
 from installing import ROOT, first_block, run
+from main_build import VERSION
 
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -52,7 +53,7 @@ def packages(environment, tmp_path_factory):
     cargo(CRATES, environment, "package", "--quiet", "--no-verify", "--allow-dirty", "--workspace")
     folder = tmp_path_factory.mktemp("crates")
     found = sorted((environment["CARGO_TARGET_DIR"] / "package").glob("*.crate"))
-    assert [path.name for path in found] == ["smdebug-1.0.0.crate", "smdebug-sys-1.0.0.crate"]
+    assert [path.name for path in found] == [f"smdebug-{VERSION}.crate", f"smdebug-sys-{VERSION}.crate"]
     for path in found:
         run(["tar", "xf", path], folder)
     return folder
@@ -61,8 +62,8 @@ def packages(environment, tmp_path_factory):
 def test_a_package_holds_what_users_need(packages):
     files = {str(path.relative_to(packages)) for path in packages.rglob("*") if path.is_file()}
     for crate in ("smdebug", "smdebug-sys"):
-        assert {f"{crate}-1.0.0/{name}" for name in ("Cargo.toml", "README.md", "LICENSE", "src/lib.rs")} <= files
-    assert "smdebug-sys-1.0.0/build.rs" in files
+        assert {f"{crate}-{VERSION}/{name}" for name in ("Cargo.toml", "README.md", "LICENSE", "src/lib.rs")} <= files
+    assert f"smdebug-sys-{VERSION}/build.rs" in files
 
 
 def project(folder, packages, programs):
@@ -71,7 +72,7 @@ def project(folder, packages, programs):
     for name, text in programs.items():
         (folder / f"src/bin/{name}.rs").write_text(text, encoding="utf-8")
     patches = "".join(
-        f'{name} = {{ path = "{packages}/{name}-1.0.0" }}\n' for name in ("smdebug", "smdebug-sys")
+        f'{name} = {{ path = "{packages}/{name}-{VERSION}" }}\n' for name in ("smdebug", "smdebug-sys")
     )
     (folder / "Cargo.toml").write_text(
         '[package]\nname = "user"\nversion = "0.1.0"\nedition = "2021"\n\n'

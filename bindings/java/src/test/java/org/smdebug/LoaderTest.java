@@ -80,7 +80,7 @@ class LoaderTest {
   @Test
   void fromTheJarAndNothingIsLeftBehind() throws Exception {
     Path temporary = Files.createDirectory(folder.resolve("tmp"));
-    assertEquals("version 1.0.0\n", run(classes(), "-Djava.io.tmpdir=" + temporary));
+    assertEquals("version " + System.getProperty("smdebug.version") + "\n", run(classes(), "-Djava.io.tmpdir=" + temporary));
     try (Stream<Path> left = Files.list(temporary)) {
       assertEquals(List.of(), left.toList());
     }
@@ -89,13 +89,13 @@ class LoaderTest {
   @Test
   void fromTheFolderOfTheProperty() throws Exception {
     Path natives = natives();
-    assertEquals("version 1.0.0\n", run(bareClasses(), "-Dsmdebug.native.path=" + natives));
+    assertEquals("version " + System.getProperty("smdebug.version") + "\n", run(bareClasses(), "-Dsmdebug.native.path=" + natives));
   }
 
   @Test
   void fromWhereTheSystemLooks() throws Exception {
     Path natives = natives();
-    assertEquals("version 1.0.0\n", run(bareClasses(), "-Djava.library.path=" + natives));
+    assertEquals("version " + System.getProperty("smdebug.version") + "\n", run(bareClasses(), "-Djava.library.path=" + natives));
   }
 
   @Test
