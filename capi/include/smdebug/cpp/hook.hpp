@@ -41,9 +41,7 @@ class Hook {
   void Close() { CheckKept(smd_hook_close(Get())); }
 
   // smd_hook_set_mode(), smd_hook_mode().
-  void SetMode(smdebug::Mode mode) {
-    detail::Check(smd_hook_set_mode(Get(), static_cast<smd_mode>(mode)));
-  }
+  void SetMode(smdebug::Mode to) { detail::Check(smd_hook_set_mode(Get(), smd_mode(to))); }
   smdebug::Mode Mode() const noexcept { return static_cast<smdebug::Mode>(smd_hook_mode(Get())); }
 
   // Begins the next step, of `mode` if it is given; it ends with the scope of the returned guard.
