@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs missing Debian packages and prints their names.  The arguments select groups of
-# packages: demo (alone), or build (always), lint, fuzz, bench, embed, java, torch, pytorch, portable, browser, musl,
-# aarch64.
+# packages: demo (alone), or build (always), lint, fuzz, bench, embed, registries, java, torch, pytorch, portable,
+# browser, musl, aarch64.
 set -eu
 
 demo="g++ make cmake ninja-build pkg-config libcjson-dev libpcre2-dev libhwy-dev rapidjson-dev python3 python3-dev
@@ -11,10 +11,12 @@ build="$demo ccache libprotobuf-c-dev protobuf-c-compiler libcurl4-openssl-dev l
 lint="clang clang-format clang-tidy abigail-tools"
 fuzz="clang libclang-rt-14-dev"
 bench="libbenchmark-dev"
-# Packages for tests/embed; node and cargo may also come from elsewhere.
+# Packages for tests/embed.
 embed="clang luajit ruby dpkg-dev lintian"
-command -v npm >/dev/null || embed="$embed nodejs npm"
-command -v cargo >/dev/null || embed="$embed rustc-web cargo-web"
+# Programs that pack for the registries of Node.js and Rust; they may also come from elsewhere.
+registries=""
+command -v npm >/dev/null || registries="nodejs npm"
+command -v cargo >/dev/null || registries="$registries rustc-web cargo-web"
 java="default-jdk-headless maven unzip"
 torch="libtorch-dev"
 pytorch="python3-torch python3-venv"
@@ -33,7 +35,8 @@ for group in "$@"; do
     lint) wanted="$wanted $lint" ;;
     fuzz) wanted="$wanted $fuzz" ;;
     bench) wanted="$wanted $bench" ;;
-    embed) wanted="$wanted $embed" ;;
+    embed) wanted="$wanted $embed $registries" ;;
+    registries) wanted="$wanted $registries" ;;
     java) wanted="$wanted $java" ;;
     torch) wanted="$wanted $torch" ;;
     pytorch) wanted="$wanted $pytorch" ;;

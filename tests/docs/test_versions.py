@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[2]
         ("bindings/rust/Cargo.lock", r'^name = "smdebug(?:-sys)?"\nversion = "([^"]+)"'),
         ("examples/go/go.mod", r"^require \S+/bindings/go v(\S+)"),
         ("docs/man/smdebug.1", r'"smdebug (\d[\d.]*)"'),
+        ("docs/node.md", r"smdebug-(\d[\d.]*\d)\.tgz"),
+        ("docs/rust.md", r'path = "smdebug(?:-sys)?-([\d.]+)"'),
         ("docs/packages.md", r"smdebug-(\d+\.\d+\.\d+)"),
         ("CHANGELOG.md", r"\A.*?^## (\d[\d.]*)"),
     ],

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(300)
 def archive(tmp_path_factory):
     """The package as the registry would have it."""
     folder = tmp_path_factory.mktemp("archive")
-    run(["npm", "pack", *QUIET, "--pack-destination", folder], PACKAGE)
+    run([ROOT / "tools/npm.sh", folder], ROOT)
     [path] = folder.glob("*.tgz")
     return path
 

@@ -11,6 +11,7 @@ import sys
 import pytest
 from installing import ROOT, first_block, run
 from main_build import VERSION
+from rust_projects import packed_crates, project
 
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -48,14 +49,10 @@ def test_the_crates_read_as_others_do(environment):
 
 
 @pytest.fixture(scope="module")
-def packages(environment, tmp_path_factory):
+def packages(tmp_path_factory):
     """The folders of the crates as the registry would have them."""
-    cargo(CRATES, environment, "package", "--quiet", "--no-verify", "--allow-dirty", "--workspace")
-    folder = tmp_path_factory.mktemp("crates")
-    found = sorted((environment["CARGO_TARGET_DIR"] / "package").glob("*.crate"))
-    assert [path.name for path in found] == [f"smdebug-{VERSION}.crate", f"smdebug-sys-{VERSION}.crate"]
-    for path in found:
-        run(["tar", "xf", path], folder)
+    folder = packed_crates(tmp_path_factory.mktemp("crates"))
+    assert {path.name for path in folder.glob("*.crate")} == {f"smdebug-{VERSION}.crate", f"smdebug-sys-{VERSION}.crate"}
     return folder
 
 
@@ -64,21 +61,6 @@ def test_a_package_holds_what_users_need(packages):
     for crate in ("smdebug", "smdebug-sys"):
         assert {f"{crate}-{VERSION}/{name}" for name in ("Cargo.toml", "README.md", "LICENSE", "src/lib.rs")} <= files
     assert f"smdebug-sys-{VERSION}/build.rs" in files
-
-
-def project(folder, packages, programs):
-    """A user's project, with a program for each text."""
-    (folder / "src/bin").mkdir(parents=True)
-    for name, text in programs.items():
-        (folder / f"src/bin/{name}.rs").write_text(text, encoding="utf-8")
-    patches = "".join(
-        f'{name} = {{ path = "{packages}/{name}-{VERSION}" }}\n' for name in ("smdebug", "smdebug-sys")
-    )
-    (folder / "Cargo.toml").write_text(
-        '[package]\nname = "user"\nversion = "0.1.0"\nedition = "2021"\n\n'
-        f'[dependencies]\nsmdebug = "1.0"\n\n[patch.crates-io]\n{patches}'
-    )
-    return folder
 
 
 def test_each_program_of_the_page(packages, environment, tmp_path):

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from main_build import VERSION
 from roots import ROOT, Root, run
 from systems import ARCHITECTURES, TRIED
 
@@ -18,8 +19,7 @@ sys.path.append(str(ROOT / "tests/embed"))
 
 @pytest.fixture(scope="session")
 def version():
-    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
-    return re.search(r"project\(smdebug VERSION ([0-9.]+)", text).group(1)
+    return VERSION
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +33,15 @@ def release(tmp_path_factory):
     return folder
 
 
+def packages_of(page):
+    """The packages of Debian that a page lists for building."""
+    install = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8").partition("\n## Install")[2]
+    [listed] = re.findall(r"^```text\n([^`]*?rapidjson-dev[^`]*?)^```", install, re.MULTILINE)
+    return listed.split()
+
+
 def unpack(archive, folder):
-    if archive.suffix == ".gz":
+    if archive.suffix in (".gz", ".tgz"):
         with tarfile.open(archive) as opened:
             opened.extractall(folder, filter="tar")
     else:
@@ -84,6 +91,16 @@ def go_module(release, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def node_package(release, version):
+    return release / f"smdebug-{version}.tgz"
+
+
+@pytest.fixture(scope="session")
+def node_contents(node_package, tmp_path_factory):
+    return unpack(node_package, tmp_path_factory.mktemp("node")) / "package"
+
+
+@pytest.fixture(scope="session")
 def debian_11():
     """Debian 11 with a C compiler and Java, but none of the libraries that libsmdebug uses."""
     return Root("bullseye", "x86_64", ["libc6-dev", "gcc", "pkg-config", "openjdk-17-jre-headless", "coreutils"])
@@ -91,17 +108,40 @@ def debian_11():
 
 @pytest.fixture(scope="session")
 def debian_11_arm():
-    return Root("bullseye", "aarch64", ["libc6"])
+    return Root("bullseye", "aarch64", ["libc6", "openjdk-17-jre-headless"])
 
 
 @pytest.fixture(scope="session")
 def debian_12_arm():
-    return Root("bookworm", "aarch64", ["libc6", "python3-minimal", "libpython3-stdlib"])
+    return Root("bookworm", "aarch64", ["libc6", "python3-minimal", "libpython3-stdlib", "python3-pip"])
+
+
+@pytest.fixture(scope="session")
+def debian_12_to_build():
+    """Debian 12 with exactly the packages that docs/python.md lists."""
+    return Root("bookworm", "x86_64", packages_of("python"), "to-build", apt=True)
+
+
+@pytest.fixture(scope="session")
+def debian_12_for_packages(release):
+    """Debian 12 with what the Debian packages depend on, and a compiler."""
+    wanted = set()
+    for package in release.glob("*.deb"):
+        depends = run(["dpkg-deb", "--field", package, "Depends"])
+        wanted |= {each.split()[0] for each in depends.replace("|", ",").split(",") if each.strip()}
+    ours = {path.name.split("_")[0] for path in release.glob("*.deb")}
+    return Root("bookworm", "x86_64", ["gcc", "libc6-dev", "pkg-config", *sorted(wanted - ours)], "for-packages", apt=True)
 
 
 @pytest.fixture(scope="session")
 def debian_13():
-    return Root("trixie", "x86_64", ["base-files", "libc6", "coreutils", "python3-minimal", "libpython3-stdlib"])
+    """Set up, as pip reads the certificates even where it needs none."""
+    return Root("trixie", "x86_64", ["python3-pip", "nodejs"], apt=True)
+
+
+@pytest.fixture(scope="session")
+def debian_13_arm():
+    return Root("trixie", "aarch64", ["base-files", "libc6", "nodejs"])
 
 
 @pytest.fixture

@@ -17,11 +17,13 @@ ENTER = 'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && exec ch
 DEBIAN_ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-def run(command: Sequence[object], seconds: int = 120, **options) -> str:
-    """Runs a program that must succeed; returns what it printed."""
+def run(command: Sequence[object], seconds: int = 120, cwd: Path | None = None, env: dict | None = None,
+        **variables: object) -> str:  # fmt: skip
+    """Runs a program that must succeed, with variables added to its environment; returns what it printed."""
     done = subprocess.run(
         [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        timeout=seconds, check=False, **options,
+        timeout=seconds, check=False, cwd=cwd,
+        env={**(os.environ if env is None else env), **{name: str(value) for name, value in variables.items()}},
     )  # fmt: skip
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-6000:]}"
     return done.stdout
@@ -34,22 +36,24 @@ def mirror() -> str:
 
 
 class Root:
-    """A root file system that holds the packages of a release of Debian, unpacked but not set up."""
+    """A root file system that holds packages of a release of Debian: unpacked, and with apt also set up.
 
-    def __init__(self, suite: str, architecture: str, packages: Sequence[str]):
+    `use` tells roots of one release apart."""
+
+    def __init__(self, suite: str, architecture: str, packages: Sequence[str], use: str = "", apt: bool = False):
         self.architecture = architecture
-        self.path = CACHE / "roots" / f"{suite}-{architecture}"
+        self.path = CACHE / "roots" / "-".join(filter(None, (suite, architecture, use)))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with (self.path.parent / f"{self.path.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            wanted = " ".join(packages)
+            wanted = " ".join(["apt"] * apt + [*packages])
             stamp = self.path.parent / f"{self.path.name}.made_from"
             if stamp.exists() and stamp.read_text() == wanted:
                 return
             if self.path.exists():
                 shutil.rmtree(self.path)
             run(
-                ["mmdebstrap", "--quiet", "--variant=extract", "--mode=root" if os.geteuid() == 0 else "--mode=unshare",
+                ["mmdebstrap", "--quiet", f"--variant={'apt' if apt else 'extract'}", "--mode=root" if os.geteuid() == 0 else "--mode=unshare",
                  f"--architectures={DEBIAN_ARCHITECTURE[architecture]}", f"--include={','.join(packages)}",
                  suite, self.path, f"deb {mirror()} {suite} main"],
                 seconds=900,
@@ -74,13 +78,14 @@ class Root:
     def run(self, command: Sequence[object], seconds: int = 120, **variables: str) -> str:
         """Runs a program of the root, in /test."""
         settings = [f"{name}={value}" for name, value in
-                    {"PATH": "/usr/bin:/bin", "HOME": "/test", "LC_ALL": "C", **variables}.items()]  # fmt: skip
+                    {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/test", "LC_ALL": "C", **variables}.items()]  # fmt: skip
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
         enter = ["unshare", "--mount", *user, "sh", "-c", ENTER]
         return run([*enter, self.path, "/usr/bin/env", "-i", "-C", "/test", *settings, *command], seconds)
 
-    def emulated(self, program: Path, *arguments: object, seconds: int = 240, **variables: str) -> str:
+    def emulated(self, program: Path, *arguments: object, seconds: int = 240, cwd: Path | None = None,
+                 **variables: str) -> str:  # fmt: skip
         """Runs a program for another architecture with the libraries of this root."""
         command = ["qemu-aarch64-static", "-L", self.path, program, *arguments]
-        return run(command, seconds, env={**os.environ, **variables})
+        return run(command, seconds, cwd, **variables)
 

@@ -25,6 +25,7 @@ SYSTEMS = [
     System("Amazon Linux 2023", (2, 34), (3, 4, 29)),
 ]
 ARCHITECTURES = ["x86_64", "aarch64"]
+NODE_ARCHITECTURE = {"x86_64": "x64", "aarch64": "arm64"}
 
 # (system, package, architecture, how it was tried), by tests that passed.
 TRIED = []

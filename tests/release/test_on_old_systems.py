@@ -10,9 +10,9 @@ from installing import first_block
 from roots import ROOT, run
 
 JAVA = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
+JAVA_PRINTS = "OptionalLong[30]"
 PRINTED = "4 x 3, 1 finding(s)"
 SMOKE = ROOT / "tests/packages/smoke.py"
-USED = ["libcurl*", "libssl*", "libcrypto*", "libcjson*", "libhwy*", "libpcre2*", "libmicrohttpd*", "libc++*"]
 
 
 def check_trial(printed):
@@ -51,19 +51,40 @@ def test_the_program_of_the_wheel_on_debian_11(debian_11, wheels, tried):
     tried("Debian 11", "wheel", "x86_64", "its program ran")
 
 
+def compile_java(jar, folder):
+    """Compiles the first program of the page; returns the name of its class."""
+    (folder / "First.java").write_text(first_block("docs/java.md", "java"))
+    run(["javac", "--release", "17", "-cp", jar, "-d", folder, folder / "First.java"])
+    [name] = [path.stem for path in folder.glob("*.class") if b"main" in path.read_bytes() and "$" not in path.name]
+    return name
+
+
 def test_the_jar_on_debian_11(debian_11, jar, tried):
     with debian_11.folder() as work:
         shutil.copy(jar, work / "smdebug.jar")
-        (work / "First.java").write_text(first_block("docs/java.md", "java"))
-        run(["javac", "--release", "17", "-cp", jar, "-d", work, work / "First.java"])
-        [name] = [path.stem for path in work.glob("*.class") if b"main" in path.read_bytes() and "$" not in path.name]
-        debian_11.run([JAVA, "-cp", "smdebug.jar:.", name], TMPDIR="/test")
+        name = compile_java(jar, work)
+        assert JAVA_PRINTS in debian_11.run([JAVA, "-cp", "smdebug.jar:.", name], TMPDIR="/test")
     tried("Debian 11", "jar", "x86_64", "ran")
 
 
-def test_the_wheel_on_debian_13(debian_13, wheels, tried):
+def test_the_jar_on_debian_11_for_arm(debian_11_arm, jar, tmp_path, tried):
+    name = compile_java(jar, tmp_path)
+    java = debian_11_arm.path / "usr/lib/jvm/java-17-openjdk-arm64/bin/java"
+    printed = debian_11_arm.emulated(java, "-Xint", "-XX:+UseSerialGC", "-cp", f"{jar}:{tmp_path}", name, cwd=tmp_path)
+    assert JAVA_PRINTS in printed
+    tried("Debian 11", "jar", "aarch64", "ran")
+
+
+def wheel_for(architecture, release):
+    [wheel] = release.glob(f"*_{architecture}.whl")
+    return wheel
+
+
+def test_pip_of_debian_13_installs_the_wheel(debian_13, release, tried):
     with debian_13.folder() as work:
-        shutil.copytree(wheels["x86_64"], work / "packages")
+        wheel = wheel_for("x86_64", release)
+        shutil.copy(wheel, work)
+        debian_13.run(["python3", "-m", "pip", "install", "--no-index", "--target", "packages", wheel.name])
         shutil.copy(SMOKE, work)
         assert "without numpy" in debian_13.run(["python3", "smoke.py", "run"], PYTHONPATH="/test/packages")
     tried("Debian 13", "wheel", "x86_64", "ran")
@@ -72,8 +93,7 @@ def test_the_wheel_on_debian_13(debian_13, wheels, tried):
 def test_the_wheel_here(release, tmp_path, tried):
     run([sys.executable, "-m", "venv", tmp_path / "venv"])
     python = tmp_path / "venv/bin/python"
-    [wheel] = release.glob("*_x86_64.whl")
-    run([python, "-m", "pip", "install", "--quiet", "--no-index", wheel])
+    run([python, "-m", "pip", "install", "--quiet", "--no-index", wheel_for("x86_64", release)])
     assert "without numpy" in run([python, "-I", SMOKE, tmp_path / "run"])
     tried("Debian 12", "wheel", "x86_64", "ran")
 
@@ -94,8 +114,10 @@ def test_the_archive_on_debian_11_for_arm(debian_11_arm, archives, tmp_path, tri
     tried("Debian 11", "archive", "aarch64", "its program ran")
 
 
-def test_the_wheel_on_debian_12_for_arm(debian_12_arm, wheels, tmp_path, tried):
-    printed = debian_12_arm.emulated(debian_12_arm.path / "usr/bin/python3.11", SMOKE, tmp_path / "run",
-                                     PYTHONPATH=str(wheels["aarch64"]))  # fmt: skip
+def test_pip_of_debian_12_for_arm_installs_the_wheel(debian_12_arm, release, tmp_path, tried):
+    python = debian_12_arm.path / "usr/bin/python3.11"
+    debian_12_arm.emulated(python, "-m", "pip", "install", "--no-index", "--target", tmp_path / "packages",
+                           wheel_for("aarch64", release), PYTHONPATH="/usr/lib/python3/dist-packages")  # fmt: skip
+    printed = debian_12_arm.emulated(python, SMOKE, tmp_path / "run", PYTHONPATH=str(tmp_path / "packages"))
     assert "without numpy" in printed
     tried("Debian 12", "wheel", "aarch64", "ran")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from roots import run
-from systems import ARCHITECTURES, SYSTEMS
+from systems import ARCHITECTURES, NODE_ARCHITECTURE, SYSTEMS
 
 # Parts of glibc before 2.34; later they are all in libc.so.6.
 C_LIBRARY = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
@@ -14,7 +14,7 @@ C_LIBRARY = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.s
 OURS = {"libsmdebug.so.1"}
 
 
-def native_files(package, architecture, archives, wheels, jar_contents):
+def native_files(package, architecture, archives, wheels, jar_contents, node_contents):
     """The shared libraries and programs of a package."""
     if package == "archive":
         folder = archives[architecture]
@@ -22,15 +22,17 @@ def native_files(package, architecture, archives, wheels, jar_contents):
     if package == "wheel":
         folder = wheels[architecture] / "smdebug"
         return [folder / "libsmdebug.so.1", folder / "_raw.abi3.so", folder / "bin/smdebug"]
+    if package == "npm":
+        return [node_contents / f"native/linux-{NODE_ARCHITECTURE[architecture]}/libsmdebug.so.1"]
     folder = jar_contents / f"native/linux-{architecture}"
     return [folder / "libsmdebug.so.1", folder / "libsmdebug_jni.so"]
 
 
-@pytest.fixture(params=[(package, each) for package in ("archive", "wheel", "jar") for each in ARCHITECTURES],
+@pytest.fixture(params=[(package, each) for package in ("archive", "wheel", "jar", "npm") for each in ARCHITECTURES],
                 ids=lambda each: "-".join(each))  # fmt: skip
-def natives(request, archives, wheels, jar_contents):
+def natives(request, archives, wheels, jar_contents, node_contents):
     package, architecture = request.param
-    return package, architecture, native_files(package, architecture, archives, wheels, jar_contents)
+    return package, architecture, native_files(package, architecture, archives, wheels, jar_contents, node_contents)
 
 
 def symbols(path, defined):

@@ -84,7 +84,13 @@ def test_the_tagged_commit_is_the_module(release, go_module):
     [module] = release.glob("go/**/*.zip")
     identity = {f"GIT_{who}_{what}": "tests@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     commit = run([ROOT / "tools/go_tag.sh", module], env={**os.environ, **identity}).strip()
-    listed = run(["git", "ls-tree", "-r", "--name-only", commit, "bindings/go"], cwd=ROOT).splitlines()
-    files = {path.relative_to(go_module).as_posix() for path in go_module.rglob("*") if path.is_file()}
-    assert set(listed) == {f"bindings/go/{name}" for name in files}
-    assert run(["git", "ls-files", "--error-unmatch", "bindings/go/go.mod"], cwd=ROOT)
+    files = sorted(path for path in go_module.rglob("*") if path.is_file())
+    hashes = run(["git", "hash-object", "--no-filters", *files], cwd=ROOT).split()
+    names = [f"bindings/go/{path.relative_to(go_module).as_posix()}" for path in files]
+    listed = run(["git", "ls-tree", "-r", commit, "bindings/go"], cwd=ROOT).splitlines()
+    assert {line.split("\t")[1]: line.split()[2] for line in listed} == dict(zip(names, hashes))
+    # The rest of the commit, and its parent, are those of the branch.
+    changed = run(["git", "diff", "--name-only", "HEAD", commit], cwd=ROOT).splitlines()
+    assert all(name.startswith("bindings/go/") for name in changed)
+    assert run(["git", "rev-parse", f"{commit}^"], cwd=ROOT) == run(["git", "rev-parse", "HEAD"], cwd=ROOT)
+    assert run(["git", "branch", "--contains", commit], cwd=ROOT) == "", "no branch holds the libraries"
