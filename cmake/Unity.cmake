@@ -1,7 +1,8 @@
 # SMDEBUG_UNITY: one call of the compiler reads many sources, and their common headers once.
 option(SMDEBUG_UNITY "Compile groups of sources at once; needs Python" OFF)
 if(SMDEBUG_UNITY)
-  find_program(PYTHON3 python3 REQUIRED)
+  # pip names its own Python.
+  find_program(PYTHON3 NAMES ${Python_EXECUTABLE} python3 REQUIRED)
 endif()
 
 # Replaces the sources in a variable by files that join them.

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "embed"))
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("embed", "packages")]
+from environments import new_environment  # noqa: E402
 from installing import ROOT, compile_library, copy_of_sources, first_block, run  # noqa: E402
 from main_build import in_groups  # noqa: E402
+from rust_projects import packed_crates, project  # noqa: E402
 
 PROGRAMS = {
     "c": ("README.md", "c", "C", "4 x 3, 1 finding(s)"),
@@ -196,6 +198,26 @@ def test_without_s3_and_without_packages(prefix, tmp_path):
     assert "libcjson" in needed and "libcurl" not in needed and "libcrypto" not in needed
 
 
+@pytest.mark.timeout(2700)
+def test_pip_without_s3(prefix, tmp_path):
+    """A package without the program, which says so."""
+    environment = new_environment(tmp_path / "venv")
+    environment.build("-Ccmake.define.SMDEBUG_S3=OFF", prefix.parent / "sources")
+    assert "without numpy" in environment.run(ROOT / "tests/packages/smoke.py", tmp_path / "run")
+    said = run(["sh", "-c", f"{tmp_path}/venv/bin/smdebug --version 2>&1 || true"], tmp_path)
+    assert "build the package with S3, which the program needs" in said
+    [library] = (tmp_path / "venv").rglob("libsmdebug.so.1")
+    assert "libcurl" not in run(["readelf", "-d", library], tmp_path)
+
+
+def test_rust(prefix, tmp_path):
+    """A crate that links the static library, by the variable that the page names."""
+    user = project(tmp_path / "user", packed_crates(tmp_path), {"first": first_block("docs/rust.md", "rust")})
+    target = {"CARGO_TARGET_DIR": tmp_path / "target"}
+    run(["cargo", "build", "--quiet", "--bin", "first"], user, 600, SMDEBUG_DIR=prefix, SMDEBUG_STATIC=1, **target)
+    check_program(tmp_path / "target/debug/first", "gradient/layer1.weight 70", tmp_path)
+
+
 def test_all_that_is_missing_is_named(prefix, tmp_path):
     command = ["cmake", "-S", prefix.parent / "sources", "-B", tmp_path / "build", "-DSMDEBUG_CLI=OFF",
                "-DSMDEBUG_TESTS=OFF", "-DRAPIDJSON_INCLUDE_DIR=RAPIDJSON_INCLUDE_DIR-NOTFOUND",
@@ -208,4 +230,4 @@ def test_all_that_is_missing_is_named(prefix, tmp_path):
         "libcrypto >= 3.0, libcurl >= 7.84. On Debian, run apt install rapidjson-dev "
         "libcjson-dev libhwy-dev libpcre2-dev libssl-dev libcurl4-openssl-dev"
     ) in said
-    assert "-DSMDEBUG_S3=OFF" in said
+    assert "with pip: -Ccmake.define.SMDEBUG_S3=OFF" in said

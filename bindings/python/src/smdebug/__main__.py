@@ -24,7 +24,7 @@ def main() -> None:
     try:
         os.execv(PROGRAM, ["smdebug", *arguments])
     except OSError as error:
-        sys.exit(f"smdebug: {PROGRAM}: {error.strerror}; the package was built without it")
+        sys.exit(f"smdebug: {PROGRAM}: {error.strerror}; build the package with S3, which the program needs")
 
 
 def _asks_for_help(arguments: list[str]) -> bool:
