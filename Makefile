@@ -6,6 +6,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/libsmdebug
 PYTHON := .venv/bin/python
 ORIGINAL := $(CACHE)/original-1.0.34
 ONLY ?=
+DIST ?= dist
 
 # Tests call make themselves, outside of this one.
 unexport MAKEFLAGS MFLAGS
@@ -22,7 +23,10 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-storage test-docs test-packages test-static test-frameworks test-gpu test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 test-musl build-asan \
+# The tests write gigabytes of small files, and remove them again.
+check test $(addprefix test-,cpp go java python storage docs packages frameworks static): export TMPDIR := $(shell tools/test_folder.sh)
+
+.PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-storage test-docs test-packages check-static test-static test-frameworks test-gpu test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 check-musl test-musl build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
@@ -71,7 +75,7 @@ check: all environment
 	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) -LE 'lint|slow'
 	@$(PYTEST) $(QUICK)
 
-# Everything; two parts at once, as most leave a processor free, the longest first.  Not $(MAKE),
+# All parts that need no other build; two parts at once, as most leave a processor free, the longest first.  Not $(MAKE),
 # which -n would run.
 PARTS := cpp python storage frameworks go java docs packages
 test: all environment original servers
@@ -116,9 +120,11 @@ test-packages: all environment servers
 	@$(PYTEST) tests/embed tests/packages $(if $(SMDEBUG_RELEASE),tests/release)
 
 # The static library, and programs that link it; compiles the library again if ccache lacks it.
-test-static: environment
-	@tools/setup.sh
-	@$(PYTEST) tests/static
+# check-static does a part of it.
+check-static: TESTED := -k 'pkg_config or cmake or no_shared'
+check-static test-static: environment
+	@tools/setup.sh registries
+	@$(PYTEST) tests/static $(TESTED)
 
 framework-environments:
 	@tools/framework_environments.sh $(CACHE) $(FRAMEWORKS)
@@ -169,11 +175,14 @@ check-aarch64: all environment aarch64
 test-aarch64: all environment aarch64
 	@$(PYTEST) tests/portability/test_aarch64.py
 
-# Builds for musl, the C library of Alpine Linux, and runs the tests of the core.
-test-musl: all environment
+# Builds for musl, the C library of Alpine Linux, and runs the tests of the core; check-musl does a
+# part of it.
+check-musl: BUILT := smdebug smdebug_cli base_test tensor_test format_test fixed_trial
+check-musl: TESTED := -k 'base_test or tensor_test or format_test or byte_for_byte or musl_alone'
+check-musl test-musl: all environment
 	@tools/setup.sh musl
-	@tools/portable.sh x86_64-musl build/musl
-	@$(PYTEST) tests/portability/test_musl.py
+	@tools/portable.sh x86_64-musl build/musl $(BUILT)
+	@$(PYTEST) tests/portability/test_musl.py $(TESTED)
 
 # Fuzzes each parser of outside input for SECONDS_EACH with libFuzzer; keeps findings in build/fuzz.
 SECONDS_EACH ?= 60
@@ -194,14 +203,14 @@ coverage:
 
 # Creates the archive of the sources and its SBOM.
 dist:
-	@tools/dist.sh dist
+	@tools/dist.sh $(DIST)
 
-# Creates all files of a release in dist, with checksums and SBOMs.  Builds for each architecture.
+# Creates all files of a release in $(DIST), with checksums and SBOMs.  Builds for each architecture.
 ARCHITECTURES ?= x86_64 aarch64
 release:
-	@tools/setup.sh java portable
-	@rm -rf dist
-	@tools/release.sh dist $(ARCHITECTURES)
+	@tools/setup.sh java portable registries
+	@rm -rf $(DIST)
+	@tools/release.sh $(DIST) $(ARCHITECTURES)
 
 # Checks that two builds of this commit, in two folders, are byte-identical.
 reproducible:
@@ -294,16 +303,16 @@ uninstall:
 MACHINE := $(shell uname -m)
 wheel:
 	@tools/setup.sh portable
-	@tools/wheel.sh dist $(MACHINE)
+	@tools/wheel.sh $(DIST) $(MACHINE)
 
 jar:
 	@tools/setup.sh java portable
 	@tools/portable.sh $(MACHINE) build/portable-$(MACHINE) smdebug_java
-	@tools/jar.sh dist build/portable-$(MACHINE)
+	@tools/jar.sh $(DIST) build/portable-$(MACHINE)
 
 deb:
 	@tools/setup.sh
-	@tools/deb.sh build/deb build/packages
+	@tools/deb.sh build/deb $(DIST)
 
 clean:
 	rm -rf build .venv demo_output

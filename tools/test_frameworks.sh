@@ -16,6 +16,8 @@ for original in "$cache"/*-original; do
   framework=$(basename "$original" -original | tr a-z A-Z)
   export "SMDEBUG_${framework}_ORIGINAL_PYTHON=$original/bin/python"
 done
+# Two run at once: more threads than processors wait for each other, and tests take five times as long.
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 selection="not whole"
 [ -z "${WHOLE:-}" ] || selection=
 
