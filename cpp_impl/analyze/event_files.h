@@ -39,10 +39,18 @@ class EventFiles {
   Result<std::shared_ptr<const AlignedBuffer>> ReadBytes(const std::string &file, uint64_t offset,
                                                          uint64_t length);
 
+  // Reads several ranges, as storage::Store::ReadRanges() does.
+  std::vector<Status> ReadRanges(std::span<const storage::RangeRead> ranges) {
+    return store_->ReadRanges(ranges);
+  }
+
   // Until EndSharing(), what Read() and ReadBytes() read is kept for the readers that follow. Calls
   // nest.
   void BeginSharing() { shared_.Begin(); }
   void EndSharing() { shared_.End(); }
+  void Share(const std::string &file, uint64_t offset, std::shared_ptr<const AlignedBuffer> bytes) {
+    shared_.KeepPart(file, offset, std::move(bytes));
+  }
 
   // Reads a record of a file that need not stay open.  Small values lie in `blocks`.  If
   // `keeps_files`, small files are kept in memory.  Fails if the record cannot be read at once;

@@ -42,7 +42,7 @@ std::vector<StepReader::Recorded> StepReader::Sort(const StepRecords &step,
   return sorted;
 }
 
-StepReader::FilePart StepReader::ReadPart(std::span<const Recorded> recorded) {
+FilePart StepReader::PartOf(std::span<const Recorded> recorded) {
   uint64_t first = UINT64_MAX;
   uint64_t last = 0;
   uint64_t wanted = 0;
@@ -55,10 +55,19 @@ StepReader::FilePart StepReader::ReadPart(std::span<const Recorded> recorded) {
     }
   }
   if (last <= first || last - first > std::min(wanted + kMostUnwanted, kLargestPart)) return {};
-  // Failures are reported when single records are read.
-  const std::string *file = recorded.front().records.front().file;
-  auto bytes = trial_.GetEventFiles().ReadBytes(*file, first, last - first);
-  return bytes.IsOk() ? FilePart{file, first, *std::move(bytes)} : FilePart{};
+  return {recorded.front().records.front().file, first, last - first, nullptr};
+}
+
+StepReader::StepReader(Trial &trial, rules::StepPlace place, const rules::Source::Wants &wants)
+    : trial_(trial),
+      place_(place),
+      step_(trial.RecordsAt(place.step)),
+      recorded_(Sort(step_, wants)) {
+  for (size_t begin = 0, end = 0; begin < recorded_.size(); begin = end) {
+    while (end < recorded_.size() && recorded_[end].Worker() == recorded_[begin].Worker()) ++end;
+    workers_.push_back(std::span(recorded_).subspan(begin, end - begin));
+    parts_.push_back(PartOf(workers_.back()));
+  }
 }
 
 ByteSpan StepReader::BytesIn(const FilePart &part, const Record &record) {
@@ -131,9 +140,16 @@ Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
   return Status::Ok();
 }
 
-Status StepReader::VisitWorker(std::span<const Recorded> recorded,
+Status StepReader::VisitWorker(std::span<const Recorded> recorded, FilePart &part,
                                const rules::Source::Visit &visit) {
-  const FilePart part = ReadPart(recorded);
+  EventFiles &files = trial_.GetEventFiles();
+  if (part.bytes) {
+    files.Share(*part.file, part.offset, part.bytes);
+  } else if (part.length > 0) {
+    // Failures are reported when single records are read.
+    auto bytes = files.ReadBytes(*part.file, part.offset, part.length);
+    if (bytes.IsOk()) part.bytes = *std::move(bytes);
+  }
   for (const Recorded &each : recorded) {
     const Status visited = VisitTensor(each, part, visit);
     if (visited.IsOk()) continue;
@@ -147,12 +163,10 @@ Status StepReader::VisitWorker(std::span<const Recorded> recorded,
   return Status::Ok();
 }
 
-Status StepReader::Visit(const rules::Source::Wants &wants, const rules::Source::Visit &visit) {
-  const StepRecords step = trial_.RecordsAt(place_.step);
-  const std::vector<Recorded> recorded = Sort(step, wants);
-  for (size_t begin = 0, end = 0; begin < recorded.size(); begin = end) {
-    while (end < recorded.size() && recorded[end].Worker() == recorded[begin].Worker()) ++end;
-    SMD_RETURN_IF_ERROR(VisitWorker(std::span(recorded).subspan(begin, end - begin), visit));
+Status StepReader::Visit(const rules::Source::Visit &visit) {
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    SMD_RETURN_IF_ERROR(VisitWorker(workers_[i], parts_[i], visit));
+    parts_[i].bytes.reset();
   }
   return Status::Ok();
 }

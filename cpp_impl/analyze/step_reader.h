@@ -13,13 +13,28 @@
 
 namespace smdebug::analyze {
 
+// A part of an event file, which is read in one call.
+struct FilePart {
+  const std::string *file = nullptr;
+  uint64_t offset = 0;
+  uint64_t length = 0;                         // 0: a part does not pay
+  std::shared_ptr<const AlignedBuffer> bytes;  // NULL: not read
+};
+
 // Reads one step.  For one thread.
 class StepReader {
  public:
-  StepReader(Trial &trial, rules::StepPlace place) : trial_(trial), place_(place) {}
+  // Selects what `wants` says of what the trial knows of the step now.
+  StepReader(Trial &trial, rules::StepPlace place, const rules::Source::Wants &wants);
+  StepReader(const StepReader &) = delete;
+  StepReader &operator=(const StepReader &) = delete;
+
+  int64_t Step() const { return place_.step; }
+  // What Visit() reads, unless the caller has: one part for each worker.
+  std::vector<FilePart> &Parts() { return parts_; }
 
   // Visits the step as rules::Source::VisitStep() does.
-  Status Visit(const rules::Source::Wants &wants, const rules::Source::Visit &visit);
+  Status Visit(const rules::Source::Visit &visit);
   // Returns the time at which a visited record was created, in seconds since 1970, or NaN if none
   // was read.
   double WallSeconds() const { return wall_seconds_; }
@@ -33,17 +48,12 @@ class StepReader {
 
     const std::string &Worker() const { return *records.front().worker; }
   };
-  // A part of an event file, read in one call.  Empty if that does not pay.
-  struct FilePart {
-    const std::string *file = nullptr;
-    uint64_t offset = 0;
-    std::shared_ptr<const AlignedBuffer> bytes;
-  };
 
   // Returns the records in the order in which they are visited.
   static std::vector<Recorded> Sort(const StepRecords &step, const rules::Source::Wants &wants);
-  FilePart ReadPart(std::span<const Recorded> recorded);
-  Status VisitWorker(std::span<const Recorded> recorded, const rules::Source::Visit &visit);
+  static FilePart PartOf(std::span<const Recorded> recorded);
+  Status VisitWorker(std::span<const Recorded> recorded, FilePart &part,
+                     const rules::Source::Visit &visit);
   Status VisitTensor(const Recorded &recorded, const FilePart &part,
                      const rules::Source::Visit &visit);
   // Returns the record's bytes in the part, or nothing if they lie outside it or are damaged.
@@ -54,6 +64,10 @@ class StepReader {
 
   Trial &trial_;
   const rules::StepPlace place_;
+  const StepRecords step_;
+  const std::vector<Recorded> recorded_;            // point into `step_`
+  std::vector<std::span<const Recorded>> workers_;  // parts of `recorded_`
+  std::vector<FilePart> parts_;                     // one for each of `workers_`
   format::ScalarReader scalars_;
   double wall_seconds_ = rules::kNoNumber;
 };

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyze/step_reader.h"
-
 namespace smdebug::analyze {
 
 Result<std::shared_ptr<rules::Source>> TrialSource::Open(const std::string &path) {
@@ -44,19 +42,17 @@ Result<bool> TrialSource::IsComplete(int64_t step) {
   return state == StepState::kAvailable;
 }
 
-Result<rules::StepPlace> TrialSource::PlaceOf(int64_t step) {
-  SMD_ASSIGN_OR_RETURN(const std::optional<ModeStep> as, trial_->ModeStepOf(step));
-  if (!as) return rules::StepPlace{step, Mode::kGlobal, step};
-  return rules::StepPlace{step, as->mode, as->step};
+Status TrialSource::VisitStep(int64_t step, const Wants &wants, const Visit &visit) {
+  SMD_ASSIGN_OR_RETURN(const std::unique_ptr<StepReader> reader, ahead_.Take(step, wants));
+  const Status visited = reader->Visit(visit);
+  visited_ = step;
+  visited_seconds_ = reader->WallSeconds();
+  return visited;
 }
 
-Status TrialSource::VisitStep(int64_t step, const Wants &wants, const Visit &visit) {
-  SMD_ASSIGN_OR_RETURN(const rules::StepPlace place, PlaceOf(step));
-  StepReader reader(*trial_, place);
-  const Status visited = reader.Visit(wants, visit);
-  visited_ = step;
-  visited_seconds_ = reader.WallSeconds();
-  return visited;
+void TrialSource::Release() {
+  ahead_.Forget();
+  trial_->Release();
 }
 
 bool TrialSource::IsIn(std::string_view collection, std::string_view tensor) const {
