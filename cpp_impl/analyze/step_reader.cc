@@ -151,7 +151,7 @@ Status StepReader::VisitWorker(std::span<const Recorded> recorded, FilePart &par
     if (bytes.IsOk()) part.bytes = *std::move(bytes);
   }
   for (const Recorded &each : recorded) {
-    const Status visited = VisitTensor(each, part, visit);
+    Status visited = VisitTensor(each, part, visit);
     if (visited.IsOk()) continue;
     // A tensor that is damaged, or whose file is missing, does not affect the others.
     if (visited.GetCode() == Code::kCorruptData) {

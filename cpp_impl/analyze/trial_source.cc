@@ -44,7 +44,7 @@ Result<bool> TrialSource::IsComplete(int64_t step) {
 
 Status TrialSource::VisitStep(int64_t step, const Wants &wants, const Visit &visit) {
   SMD_ASSIGN_OR_RETURN(const std::unique_ptr<StepReader> reader, ahead_.Take(step, wants));
-  const Status visited = reader->Visit(visit);
+  Status visited = reader->Visit(visit);
   visited_ = step;
   visited_seconds_ = reader->WallSeconds();
   return visited;

@@ -379,17 +379,20 @@ class StepHook(FrameworkHook):
         self._saw_gradient = True
         if not self._is_training and not self._mode_is_set:
             self._trains_in_eval = True
-        if not _raw.wants(self._handle, name):
-            return
         held = None if parameter is None else parameter.grad
-        if name in self._sums:
+        is_first = name not in self._sums
+        if is_first and held is None:
+            # Until the next backward pass the parameter holds this one alone.
+            self._sums[name] = None
+        elif not _raw.wants(self._handle, name):
+            return
+        elif is_first:
+            self._sums[name] = gradient.detach().clone()
+        else:
             before = held if self._sums[name] is None else self._sums[name]
             if before is not None:
                 gradient = before.detach() + gradient.detach()
                 self._sums[name] = gradient
-        else:
-            # Until the next backward pass the parameter holds this one, if it holds no other.
-            self._sums[name] = None if held is None else gradient.detach().clone()
         self._save_gradient(name, gradient)
 
     def _on_held(self, name: str, held: Any) -> None:
