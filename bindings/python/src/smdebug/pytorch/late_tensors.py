@@ -311,8 +311,9 @@ class LateTensors:
 
     def end_step(self, waits: bool) -> None:
         """Reduces what is left of the open step, and sends results that are there, or all."""
-        self.launch()
-        self._collect(int(self._hook.step), waits)
+        if self._waiting or self._launched or self._runs_after_backward:
+            self.launch()
+            self._collect(int(self._hook.step), waits)
         self._forget_step()
 
     def wait(self) -> None:
