@@ -183,6 +183,11 @@ Status Trial::RereadCollections() {
   return Status::Ok();
 }
 
+bool Trial::MayBeLate(double ended_at) const {
+  const double age = options_.clock->WallSeconds() - ended_at;
+  return age < std::chrono::duration<double>(options_.end_delay).count();
+}
+
 Result<bool> Trial::TryLoad() {
   const DeferringLock lock(refresh_mutex_);
   return TryLoadLocked();
@@ -191,9 +196,11 @@ Result<bool> Trial::TryLoad() {
 Result<bool> Trial::TryLoadLocked() {
   if (is_loaded_) return true;
   // The marker is checked first: the job wrote everything else before it.
-  SMD_ASSIGN_OR_RETURN(const bool has_marker, store_->Exists(std::string(format::kEndMarker)));
+  SMD_ASSIGN_OR_RETURN(const std::optional<double> ended_at,
+                       store_->ModifiedAt(std::string(format::kEndMarker)));
   SMD_ASSIGN_OR_RETURN(const bool is_complete, LoadCollections());
-  if (!is_complete && has_marker) return MissingCollections("the job has ended");
+  if (!is_complete && ended_at) return MissingCollections("the job has ended");
+  if (ended_at && !MayBeLate(*ended_at)) are_collections_final_ = true;
   is_loaded_ = is_complete;
   return is_complete;
 }
@@ -257,9 +264,7 @@ Status Trial::LookLocked() {
                        store_->ModifiedAt(std::string(format::kEndMarker)));
   Status scanned = Scan();
   if (!ended_at) return scanned;
-  // A slow worker's files, or a slow file system, may be a little late.
-  const double age = options_.clock->WallSeconds() - *ended_at;
-  if (age < std::chrono::duration<double>(options_.end_delay).count()) {
+  if (MayBeLate(*ended_at)) {
     const Deadline deadline = Deadline::After(*options_.clock, options_.end_delay);
     Waiting waiting(*this);
     while (!deadline.IsOver(*options_.clock)) {
@@ -278,7 +283,7 @@ Status Trial::LookLocked() {
   // descriptors, get another chance first.
   if (!scanned.IsOk() && scanned.GetCode() != Code::kCorruptData) return scanned;
   // The job may have written its final collections when it closed.
-  SMD_ASSIGN_OR_RETURN([[maybe_unused]] const bool is_complete, LoadCollections());
+  if (!are_collections_final_) SMD_RETURN_IF_ERROR(LoadCollections().GetStatus());
   const MutexLock lock(mutex_);
   steps_.End();
   scanner_.Finish();

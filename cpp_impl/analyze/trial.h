@@ -131,6 +131,8 @@ class Trial {
 
   // Returns true if all collections files exist.  Fails with MISSING_COLLECTIONS if they will not
   // come.
+  // A slow worker's files, or a slow file system, may be later than the end marker.
+  bool MayBeLate(double ended_at) const;
   Result<bool> TryLoad() SMD_EXCLUDES(refresh_mutex_);
   Result<bool> TryLoadLocked() SMD_REQUIRES(refresh_mutex_);
   Result<bool> LoadCollections() SMD_REQUIRES(refresh_mutex_);

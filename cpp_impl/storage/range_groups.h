@@ -17,7 +17,7 @@ class RangeGroup final : public ByteSink {
  public:
   // If the bytes between two ranges cost less than a request, they are read and discarded.  Groups
   // stay small enough that several are worth reading concurrently.
-  static constexpr uint64_t kLargestGap = uint64_t{64} << 10;
+  static constexpr uint64_t kLargestGap = uint64_t{256} << 10;
   static constexpr uint64_t kLargestGroup = uint64_t{8} << 20;
 
   explicit RangeGroup(const RangeRead &first, size_t index) { Take(first, index); }

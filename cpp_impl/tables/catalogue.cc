@@ -21,6 +21,8 @@ constexpr size_t kLargestFile = size_t{256} << 20;
 constexpr int64_t kVersion = 1;
 // A catalogue that was not written for so long is removed: its folder was, too, or rests.
 constexpr std::chrono::hours kLongestRest{24 * 90};
+// With fewer new entries, the file is written at the end only.
+constexpr size_t kFewNews = 1024;
 // What an entry holds after the end marker's version, in order.
 constexpr size_t kNumbers = 6;
 
@@ -108,12 +110,14 @@ const TrialSummary *Catalogue::Find(const std::string &trial, std::string_view m
 void Catalogue::Note(const std::string &trial, std::string marker, const TrialSummary &summary) {
   if (const TrialSummary *known = Find(trial, marker); known && *known == summary) return;
   entries_[trial] = {std::move(marker), summary};
-  has_news_ = true;
+  ++news_;
+  // Others profit from a long listing before it ends.
+  if (news_ >= std::max(kFewNews, entries_.size() / 4)) Save();
 }
 
 void Catalogue::Save() {
-  if (!has_news_ || path_.empty()) return;
-  has_news_ = false;
+  if (news_ == 0 || path_.empty()) return;
+  news_ = 0;
   JsonWriter json;
   json.BeginObject();
   json.Key("version");

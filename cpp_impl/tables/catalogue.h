@@ -22,7 +22,7 @@ struct TrialSummary {
   bool operator==(const TrialSummary &) const = default;
 };
 
-// The catalogue of the trials in one folder or prefix of a bucket.  It is a file in
+// The catalogue of the trials found below one folder or prefix of a bucket.  It is a file in
 // $XDG_CACHE_HOME/libsmdebug/catalogue, or else in ~/.cache, and never beside the trials.  An entry
 // is valid as long as the trial's end marker is the same file.  A file that was not written for 90
 // days is removed when another one is written.  A catalogue that cannot be read or
@@ -32,12 +32,14 @@ class Catalogue {
  public:
   // Reads the catalogue of the folder.
   explicit Catalogue(std::string folder);
+  // Writes what was noted.
+  ~Catalogue() { Save(); }
+  Catalogue(const Catalogue &) = delete;
+  Catalogue &operator=(const Catalogue &) = delete;
 
   // `marker` is Store::VersionOf() of the trial's end marker.
   const TrialSummary *Find(const std::string &trial, std::string_view marker) const;
   void Note(const std::string &trial, std::string marker, const TrialSummary &summary);
-  // Writes what was noted, if anything.
-  void Save();
 
  private:
   struct Entry {
@@ -45,10 +47,11 @@ class Catalogue {
     TrialSummary summary;
   };
   void Load();
+  void Save();
 
   const std::string folder_;
   std::string path_;  // of the file; empty: none
-  bool has_news_ = false;
+  size_t news_ = 0;   // entries that the file lacks
   std::map<std::string, Entry> entries_;  // by the trial's path
 };
 

@@ -3,8 +3,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
+#include <utility>
 
 #include "base/parallel.h"
 #include "base/strings.h"
@@ -21,28 +21,53 @@ std::string_view LastPart(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+std::string FolderOf(const std::string &path) { return path.substr(0, path.rfind('/')); }
+
 // A path, split before its first part that is a pattern.
 struct SplitPath {
   std::string root;
   std::vector<std::string> patterns;
 };
 
-Result<SplitPath> SplitAtPattern(const std::string &path) {
-  const size_t begin = path.starts_with(kScheme) ? kScheme.size() : 0;
-  const size_t first = path.find_first_of("*?[", begin);
-  // A folder may have such characters in its name.
-  std::error_code error;
-  const bool exists = begin == 0 && std::filesystem::exists(path, error);
-  if (first == path.npos || exists) return SplitPath{path, {}};
-  const size_t slash = path.rfind('/', first);
-  const bool has_root = slash != path.npos && slash >= begin;
-  if (begin != 0 && !has_root) {
-    return InvalidArgument(StrCat(path, ": the name of a bucket cannot be a pattern"));
+bool IsPattern(std::string_view part) { return part.find_first_of("*?[") != part.npos; }
+
+// Returns the parts between slashes, without empty ones.
+std::vector<std::string> PartsOf(std::string_view path) {
+  std::vector<std::string> parts;
+  while (!path.empty()) {
+    const size_t length = std::min(path.find('/'), path.size());
+    if (length > 0) parts.emplace_back(path.substr(0, length));
+    path.remove_prefix(std::min(length + 1, path.size()));
   }
-  SplitPath split;
-  split.root = has_root ? path.substr(0, std::max<size_t>(slash, 1)) : ".";
-  split.patterns = SplitList(path.substr(has_root ? slash + 1 : 0), '/');
-  return split;
+  return parts;
+}
+
+Result<bool> HoldsFolders(const std::string &path, const Request &request) {
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store,
+                       storage::OpenStore(path, request.store_options, request.logger));
+  const auto folders = store->Folders("");
+  // A user may be allowed to list the folder above only.
+  if (!folders.IsOk() && folders.GetStatus().GetCode() == Code::kPermission) return false;
+  if (!folders.IsOk()) return folders.GetStatus();
+  return !folders->empty();
+}
+
+// A folder may have such characters in its name: if it exists, its name is not a pattern.
+Result<SplitPath> SplitAtPattern(const std::string &path, const Request &request) {
+  const size_t begin = path.starts_with(kScheme) ? kScheme.size() : 0;
+  for (size_t start = begin; start < path.size();) {
+    const size_t end = std::min(path.find('/', start), path.size());
+    const size_t part = std::exchange(start, end + 1);
+    if (!IsPattern(std::string_view(path).substr(part, end - part))) continue;
+    if (begin != 0 && part == begin) {
+      return InvalidArgument(StrCat(path, ": the name of a bucket cannot be a pattern"));
+    }
+    SMD_ASSIGN_OR_RETURN(const bool exists, HoldsFolders(path.substr(0, end), request));
+    if (exists) continue;
+    const std::string root = path.substr(0, part > 1 ? part - 1 : part);
+    return SplitPath{root.empty() ? "." : root, PartsOf(std::string_view(path).substr(part))};
+  }
+  return SplitPath{path, {}};
 }
 
 // A folder that is searched next; its name is relative to the store.
@@ -92,10 +117,7 @@ class Search {
 
   void Visit(const Candidate &candidate, const Folders &folders, std::vector<Candidate> *next) {
     if (candidate.matched < path_.patterns.size()) {
-      const std::string &pattern = path_.patterns[candidate.matched];
-      for (const std::string &folder : folders) {
-        const std::string last(LastPart(folder));
-        if (fnmatch(pattern.c_str(), last.c_str(), FNM_PERIOD) != 0) continue;
+      for (const std::string &folder : Matching(path_.patterns[candidate.matched], folders)) {
         next->push_back({folder, candidate.matched + 1, 0});
       }
       return;
@@ -110,6 +132,17 @@ class Search {
         next->push_back({folder, candidate.matched, candidate.depth + 1});
       }
     }
+  }
+
+  // A folder whose name is the pattern itself is the one that is meant.
+  static Folders Matching(const std::string &pattern, const Folders &folders) {
+    Folders matching;
+    for (const std::string &folder : folders) {
+      const std::string last(LastPart(folder));
+      if (last == pattern) return {folder};
+      if (fnmatch(pattern.c_str(), last.c_str(), FNM_PERIOD) == 0) matching.push_back(folder);
+    }
+    return matching;
   }
 
   static bool IsPartOfTrial(const std::string &folder) {
@@ -184,7 +217,7 @@ Result<std::vector<FoundTrial>> FindTrials(const Request &request) {
   std::vector<FoundTrial> trials;
   std::set<std::string> known;
   for (const std::string &path : request.paths) {
-    SMD_ASSIGN_OR_RETURN(const SplitPath split, SplitAtPattern(path));
+    SMD_ASSIGN_OR_RETURN(const SplitPath split, SplitAtPattern(path, request));
     SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store,
                          storage::OpenStore(split.root, request.store_options, request.logger));
     SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
@@ -193,7 +226,8 @@ Result<std::vector<FoundTrial>> FindTrials(const Request &request) {
     for (const std::string &name : names) {
       const std::string &root = store->Location();
       FoundTrial trial{name.empty() ? root : StrCat(root, root.ends_with('/') ? "" : "/", name),
-                       name.empty() ? std::string(LastPart(root)) : name};
+                       name.empty() ? std::string(LastPart(root)) : name,
+                       name.empty() ? FolderOf(root) : root};
       if (!request.name.empty() && name.empty()) trial.name = request.name;
       if (!IsUtf8(trial.path)) {
         request.logger.Warning(StrCat(WellFormed(trial.path), ": its name is not UTF-8; skipped"));

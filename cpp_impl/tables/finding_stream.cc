@@ -93,7 +93,7 @@ class FindingStream final : public TrialByTrial {
   static constexpr size_t kRounds = 4;
 
   Status Advance() override {
-    const size_t threads = std::max(1U, std::thread::hardware_concurrency());
+    const size_t threads = TrialsAtOnce();
     std::vector<Verdict> verdicts(std::min(threads * kRounds, trials_.size() - next_));
     InParallel(verdicts.size(), threads, [&](size_t i) {
       verdicts[i].problem = Evaluate(*request_, trials_[next_ + i], &verdicts[i]);
@@ -108,6 +108,13 @@ class FindingStream final : public TrialByTrial {
       if (!verdict.problem.IsOk()) WriteProblem(trial, verdict.problem);
     }
     return Status::Ok();
+  }
+
+  // Trials in a bucket are mostly waited for; each needs the memory of its index.
+  size_t TrialsAtOnce() const {
+    constexpr size_t kMostOfBucket = 16;
+    const size_t waits = std::min(LooksAtOnce(trials_[next_].path), kMostOfBucket);
+    return std::max<size_t>(std::thread::hardware_concurrency(), waits);
   }
 
   Result<bool> IsWanted(const rules::Finding &finding) const {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -46,8 +48,6 @@ struct Summary {
   Status problem;
 };
 
-std::string FolderOf(const std::string &trial) { return trial.substr(0, trial.rfind('/')); }
-
 // Safe from any thread.
 class Summarizer {
  public:
@@ -66,6 +66,8 @@ class Summarizer {
   }
 
  private:
+  using Seconds = std::optional<double>;
+
   bool Shows(size_t column) const {
     return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
   }
@@ -88,17 +90,45 @@ class Summarizer {
   }
 
   Status Look(storage::Store &store, Summary *summary) const {
+    Seconds first;
+    Seconds last;
     SMD_ASSIGN_OR_RETURN(const std::vector<StepFile> files,
-                         ListStepFiles(store, request_.steps, request_.workers));
+                         store.IsMetered() ? ListWithTimes(store, &first, &last)
+                                           : ListAndAsk(store, &first, &last));
     Count(files, &summary->of);
-    if (!files.empty()) {
-      SMD_ASSIGN_OR_RETURN(const auto first, store.ModifiedAt(files.front().name));
-      SMD_ASSIGN_OR_RETURN(const auto last, store.ModifiedAt(files.back().name));
-      summary->of.first_time = Microseconds(first);
-      summary->of.last_time = Microseconds(last);
-    }
+    summary->of.first_time = Microseconds(first);
+    summary->of.last_time = Microseconds(last);
     summary->state = StateOf(*summary);
     return Status::Ok();
+  }
+
+  // The listing of a bucket has the times.
+  Result<std::vector<StepFile>> ListWithTimes(storage::Store &store, Seconds *first,
+                                              Seconds *last) const {
+    auto *const versions = dynamic_cast<storage::VersionStore *>(&store);
+    if (versions == nullptr) return ListAndAsk(store, first, last);
+    SMD_ASSIGN_OR_RETURN(std::vector<ListedStep> listed,
+                         ListStepVersions(*versions, request_.steps));
+    std::vector<StepFile> files;
+    for (ListedStep &step : listed) {
+      if (!request_.steps.Holds(step.file.step)) continue;
+      if (!request_.WantsWorker(step.file.worker)) continue;
+      if (files.empty()) *first = step.modified_at;
+      *last = step.modified_at;
+      files.push_back(std::move(step.file));
+    }
+    return files;
+  }
+
+  // In a folder, asking for two times is faster than for all.
+  Result<std::vector<StepFile>> ListAndAsk(storage::Store &store, Seconds *first,
+                                           Seconds *last) const {
+    SMD_ASSIGN_OR_RETURN(std::vector<StepFile> files,
+                         ListStepFiles(store, request_.steps, request_.workers));
+    if (files.empty()) return files;
+    SMD_ASSIGN_OR_RETURN(*first, store.ModifiedAt(files.front().name));
+    SMD_ASSIGN_OR_RETURN(*last, store.ModifiedAt(files.back().name));
+    return files;
   }
 
   static std::string StateOf(const Summary &summary) {
@@ -161,6 +191,23 @@ void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary,
   }
 }
 
+// The catalogues of the folders that trials were found in.
+class Catalogues {
+ public:
+  Catalogue &Of(const std::string &root) {
+    auto &of = of_[root];
+    if (of == nullptr) of = std::make_unique<Catalogue>(root);
+    return *of;
+  }
+  // Writes and forgets all but that of `root`, whose trials may follow.
+  void KeepOnly(const std::string &root) {
+    std::erase_if(of_, [&](const auto &each) { return each.first != root; });
+  }
+
+ private:
+  std::map<std::string, std::unique_ptr<Catalogue>> of_;
+};
+
 class TrialStream final : public TrialByTrial {
  public:
   TrialStream(std::shared_ptr<const Request> request, std::vector<FoundTrial> trials)
@@ -169,27 +216,22 @@ class TrialStream final : public TrialByTrial {
  private:
   Status Advance() override {
     const Summarizer summarizer(*request_, columns_);
-    // One folder at a time, for its catalogue.
-    const std::string folder = FolderOf(trials_[next_].path);
-    const auto begin = trials_.begin() + static_cast<std::ptrdiff_t>(next_);
-    const auto most = static_cast<std::ptrdiff_t>(std::min(kTrialsAtOnce, trials_.size() - next_));
-    const auto end = std::find_if(begin, begin + most, [&](const FoundTrial &trial) {
-      return FolderOf(trial.path) != folder;
-    });
-    if (summarizer.IsOfWholeTrials() && folder != folder_) {
-      folder_ = folder;
-      catalogue_.emplace(folder);
+    std::vector<Summary> summaries(std::min(kTrialsAtOnce, trials_.size() - next_));
+    std::vector<Catalogue *> known(summaries.size(), nullptr);
+    catalogues_.KeepOnly(trials_[next_].root);
+    for (size_t i = 0; i < known.size() && summarizer.IsOfWholeTrials(); ++i) {
+      known[i] = &catalogues_.Of(trials_[next_ + i].root);
     }
-    std::vector<Summary> summaries(static_cast<size_t>(end - begin));
-    const Catalogue *known = catalogue_ ? &*catalogue_ : nullptr;
-    InParallel(summaries.size(), LooksAtOnce(folder),
-               [&](size_t i) { summaries[i] = summarizer.Summarize(trials_[next_ + i], known); });
-    for (const Summary &summary : summaries) SMD_RETURN_IF_ERROR(Write(summary));
-    if (catalogue_) catalogue_->Save();
+    InParallel(summaries.size(), LooksAtOnce(trials_[next_].path), [&](size_t i) {
+      summaries[i] = summarizer.Summarize(trials_[next_ + i], known[i]);
+    });
+    for (size_t i = 0; i < summaries.size(); ++i) {
+      SMD_RETURN_IF_ERROR(Write(summaries[i], known[i]));
+    }
     return Status::Ok();
   }
 
-  Status Write(const Summary &summary) {
+  Status Write(const Summary &summary, Catalogue *catalogue) {
     const FoundTrial &trial = trials_[next_];
     if (request_->fails_on_damage) SMD_RETURN_IF_ERROR(summary.problem);
     for (size_t i = 0; i < columns_.size(); ++i) {
@@ -197,13 +239,12 @@ class TrialStream final : public TrialByTrial {
     }
     builder_.NoteRows(1);
     ++next_;
-    const bool is_lasting = catalogue_ && summary.end_marker && summary.problem.IsOk();
-    if (is_lasting) catalogue_->Note(trial.path, *summary.end_marker, summary.of);
+    const bool is_lasting = catalogue && summary.end_marker && summary.problem.IsOk();
+    if (is_lasting) catalogue->Note(trial.path, *summary.end_marker, summary.of);
     return Status::Ok();
   }
 
-  std::string folder_;
-  std::optional<Catalogue> catalogue_;  // of the folder
+  Catalogues catalogues_;
 };
 
 }  // namespace

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import duckdb
+import numpy as np
 import pytest
 from fault_server import BUCKET, error, record, running
 
@@ -133,6 +135,90 @@ def test_finished_trials_are_listed_once(service, runs, tmp_path, monkeypatch):
     assert rows(scan_of(service, runs, "trials", columns=columns)) == first
     assert listings(service, "/index/") == 0
     assert len(service.asked("HeadObject")) == RUNS
+
+
+def test_a_name_that_exists_is_no_pattern(service):
+    for name in ("odd/run-[1]", "odd/run-1", "[a]b/x*/run", "[a]b/xy/run"):
+        record(service, 1, f"s3://{BUCKET}/{name}")
+
+    def found(path: str) -> list[str]:
+        return [row[0] for row in rows(scan_of(service, f"s3://{BUCKET}/{path}", columns=["trial"]))]
+
+    assert found("odd/run-[1]") == ["run-[1]"]
+    assert found("odd/run-?") == ["run-1"]
+    assert found("[a]b") == ["x*/run", "xy/run"]
+    assert found("[a]b/x*") == ["run"]
+    assert found("*/x*") == ["[a]b/x*/run"]
+    assert found("[a]b/x?/*") == ["x*/run", "xy/run"]
+
+
+def test_trials_in_folders_of_days_are_looked_at_together(service, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for number in range(RUNS):
+        record(service, STEPS, f"s3://{BUCKET}/jobs/2026-01-0{number + 1}/run")
+    service.requests.clear()
+    first = rows(scan_of(service, f"s3://{BUCKET}/jobs", "trials"))
+    assert [row[0] for row in first] == [f"2026-01-0{number + 1}/run" for number in range(RUNS)]
+    # The root, and for each trial its day, its folders and its index files.
+    assert len(service.asked("ListObjectsV2")) == 1 + 3 * RUNS
+    assert len(service.asked("HeadObject")) == RUNS
+    assert service.asked("GetObject") == []
+    # One catalogue serves them all, also for a pattern.
+    assert len(list(tmp_path.glob("libsmdebug/catalogue/*"))) == 1
+    service.requests.clear()
+    assert rows(scan_of(service, f"s3://{BUCKET}/jobs/2026-*", "trials")) == first
+    assert listings(service, "/index/") == 0
+    # Trials of all days are looked at together.
+    together = threading.Barrier(RUNS, timeout=30)
+
+    def meet(request, serve):
+        together.wait()
+        return serve()
+
+    service.fail(meet, "HeadObject", times=RUNS)
+    assert rows(scan_of(service, f"s3://{BUCKET}/jobs", "trials")) == first
+
+
+def test_a_trial_that_is_recorded_again_is_not_taken_from_the_catalogue(
+    service, runs, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    columns = ["trial", "steps"]
+    assert rows(scan_of(service, runs, "trials", columns=columns))[1] == ("run-1", STEPS)
+    for key in [key for key in service.objects if key.startswith("jobs/run-1/")]:
+        del service.objects[key]
+    record(service, STEPS + 2, f"s3://{BUCKET}/jobs/run-1")
+    # The end markers differ in their bytes, and so in their ETags.
+    service.objects["jobs/run-1/training_job_end.ts"] += b" "
+    service.requests.clear()
+    again = rows(scan_of(service, runs, "trials", columns=columns))
+    assert again == [("run-0", STEPS), ("run-1", STEPS + 2), ("run-2", STEPS)]
+    assert listings(service, "/index/") == 1
+
+
+def test_rules_read_each_file_once(service, runs):
+    rows(scan_of(service, runs, "findings"))
+    for folder, each in (("collections", 1), ("index", STEPS), ("events", STEPS)):
+        assert len(service.asked("GetObject", f"/{folder}/")) == RUNS * each, folder
+
+
+@pytest.mark.parametrize("size, reads", [(10, 1), (20_000, 1), (150_000, 9)])
+def test_records_of_a_step_are_one_request_unless_far_apart(service, size, reads):
+    """Statistics between elements: a gap of more than 256 KiB costs more than a request."""
+    with smd.Hook(
+        f"s3://{BUCKET}/run",
+        save_all=True,
+        save_config=smd.SaveConfig(save_interval=1),
+        reduction_config=smd.ReductionConfig(reductions=["min"], save_raw_tensor=True),
+        options=service.options(),
+    ) as hook:
+        with hook.step(smd.modes.TRAIN):
+            for number in range(9):
+                hook.save(f"layer{number}", np.arange(size, dtype=np.float32))
+    service.requests.clear()
+    scan = scan_of(service, f"s3://{BUCKET}/run", columns=["tensor", "min"])
+    assert len(rows(scan)) == 9
+    assert len(service.asked("GetObject", "/events/")) == reads
 
 
 def test_a_bucket_that_refuses_is_named(service, runs):

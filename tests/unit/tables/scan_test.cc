@@ -283,7 +283,22 @@ TEST_F(ScanTest, FindsTrialsInFoldersAndByPatterns) {
   EXPECT_THAT(names("/*/2026-*"), ElementsAre("x/2026-1/a", "x/2026-2", "y/2026-3"));
   EXPECT_THAT(names("/x/2026-2"), ElementsAre("2026-2"));
   EXPECT_THAT(names("/y/2026-?"), ElementsAre("2026-3"));
+}
+
+TEST_F(ScanTest, ANameThatExistsIsNoPattern) {
+  for (const char *const trial : {"z/[1]", "z/1", "w*/a", "wx/a", "wx/ b"}) {
+    runs_.PutTrial(trial, 1);
+  }
+  const auto names = [&](const std::string &path) {
+    return Rows::Of(Table::kTrials, runs_.Path() + path, {"column", "trial"});
+  };
   EXPECT_THAT(names("/z/[1]"), ElementsAre("[1]"));
+  EXPECT_THAT(names("/z/\\[1]"), ElementsAre("[1]"));
+  EXPECT_THAT(names("/z/[1-9]"), ElementsAre("1"));
+  EXPECT_THAT(names("/w*"), ElementsAre("a"));
+  EXPECT_THAT(names("/w*/*"), ElementsAre("a"));
+  EXPECT_THAT(names("/?/[1]"), ElementsAre("z/[1]"));
+  EXPECT_THAT(names("/wx/ *"), ElementsAre(" b"));
 }
 
 TEST_F(ScanTest, LeavesOutWhatHasNoNameInUtf8) {
