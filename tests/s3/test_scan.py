@@ -11,6 +11,7 @@ import pytest
 from fault_server import BUCKET, error, record, running
 
 import smdebug as smd
+from smdebug.tables import export
 
 RUNS, STEPS = 3, 5
 
@@ -169,14 +170,19 @@ def test_trials_in_folders_of_days_are_looked_at_together(service, tmp_path, mon
     assert rows(scan_of(service, f"s3://{BUCKET}/jobs/2026-*", "trials")) == first
     assert listings(service, "/index/") == 0
     # Trials of all days are looked at together.
-    together = threading.Barrier(RUNS, timeout=30)
+    meet(service, RUNS)
+    assert rows(scan_of(service, f"s3://{BUCKET}/jobs", "trials")) == first
 
-    def meet(request, serve):
+
+def meet(service, trials: int) -> None:
+    """Answers requests for end markers once all trials have sent theirs."""
+    together = threading.Barrier(trials, timeout=30)
+
+    def fault(request, serve):
         together.wait()
         return serve()
 
-    service.fail(meet, "HeadObject", times=RUNS)
-    assert rows(scan_of(service, f"s3://{BUCKET}/jobs", "trials")) == first
+    service.fail(fault, "HeadObject", times=trials)
 
 
 def test_a_trial_that_is_recorded_again_is_not_taken_from_the_catalogue(
@@ -194,6 +200,11 @@ def test_a_trial_that_is_recorded_again_is_not_taken_from_the_catalogue(
     again = rows(scan_of(service, runs, "trials", columns=columns))
     assert again == [("run-0", STEPS), ("run-1", STEPS + 2), ("run-2", STEPS)]
     assert listings(service, "/index/") == 1
+
+
+def test_rules_wait_for_all_trials_at_a_time(service, runs):
+    meet(service, RUNS)
+    assert rows(scan_of(service, runs, "findings", columns=["problem"])) == []
 
 
 def test_rules_read_each_file_once(service, runs):
@@ -219,6 +230,31 @@ def test_records_of_a_step_are_one_request_unless_far_apart(service, size, reads
     scan = scan_of(service, f"s3://{BUCKET}/run", columns=["tensor", "min"])
     assert len(rows(scan)) == 9
     assert len(service.asked("GetObject", "/events/")) == reads
+
+
+def refuse(service, prefix: str) -> None:
+    """Refuses to list one folder."""
+    refused = error(403, "AccessDenied")
+
+    def fault(request, serve):
+        is_refused = request.query["prefix"].startswith(prefix)
+        return refused(request, serve) if is_refused else serve()
+
+    service.fail(fault, "ListObjectsV2", times=float("inf"))
+
+
+def test_a_trial_that_cannot_be_listed_does_not_stop_an_export(service, runs, tmp_path, caplog):
+    options = service.options().items()
+    refuse(service, "jobs/run-1/index")
+    made = export(runs, tmp_path / "out", tables=["tensors"], options=options)
+    assert made.files == RUNS - 1
+    assert "jobs/run-1" in caplog.text and "AccessDenied" in caplog.text
+    names = {path.parent.name for path in (tmp_path / "out").rglob("*.parquet")}
+    assert names == {"trial=run-0", "trial=run-2"}
+    # It is exported as soon as it can be.
+    service.heal()
+    made = export(runs, tmp_path / "out", tables=["tensors"], options=options)
+    assert made.files == 1
 
 
 def test_a_bucket_that_refuses_is_named(service, runs):

@@ -292,6 +292,21 @@ def test_duckdb_missing(way, healthy, tmp_path):
     assert "pip install 'libsmdebug[sql]'" in line and "duckdb" in line
 
 
+@pytest.mark.parametrize("suffix", ["txt", "csv", "json", "parquet"])
+def test_pyarrow_is_not_needed(suffix, healthy, tmp_path):
+    """`pip install libsmdebug[sql]` installs DuckDB and no pyarrow."""
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none/pyarrow.py").write_text("raise ImportError('no pyarrow')")
+    path = os.pathsep.join([str(tmp_path / "none"), os.environ["PYTHONPATH"]])
+    sql = "select trial, max(step) from scalars group by 1 order by 1"
+    words = ["query", sql, healthy]
+    done = run(tmp_path, *words, "-o", f"out.{suffix}", PYTHONPATH=path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / f"out.{suffix}").stat().st_size > 0
+    done = run(tmp_path, *words, PYTHONPATH=path)
+    assert (done.returncode, done.stdout) == (0, output(tmp_path, *words))
+
+
 def test_the_program_without_python(healthy, tmp_path):
     done = subprocess.run([BUILD / "bin/smdebug", "query", "from trials", "a"], cwd=healthy, timeout=60,
                           env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)  # fmt: skip

@@ -6,6 +6,9 @@ import json
 import math
 import os
 import pickle
+import shutil
+import subprocess
+import sys
 import threading
 import time
 
@@ -524,3 +527,43 @@ def test_an_engine_that_is_missing_is_named(monkeypatch, farm):
     ):
         with pytest.raises(ModuleNotFoundError, match=line):
             action()
+
+
+PEAK = """
+import resource, sys
+import duckdb
+import smdebug as smd
+duckdb.sql("set enable_progress_bar = false")
+scan = smd.scan(sys.argv[1], columns=["trial", "tensor", "step"])
+[(rows,)] = duckdb.sql("select count(distinct step) * 0 + count(*) from scan").fetchall()
+print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def test_memory_does_not_grow_with_rows(tmp_path):
+    """A million rows and ten million, of links to the same files."""
+    steps, tensors = 50, 2_000
+    with smd.Hook(
+        str(tmp_path / "model"), save_config=smd.SaveConfig(save_interval=1), save_all=True,
+        reduction_config=smd.ReductionConfig(norms=["l2"]),
+    ) as hook:  # fmt: skip
+        ones = np.ones(4, np.float32)
+        for _ in range(steps):
+            with hook.step():
+                for number in range(tensors):
+                    hook.save(f"layer{number}", ones)
+
+    def peak(trials: int) -> int:
+        for number in range(trials):
+            link = tmp_path / f"runs-{trials}/run-{number}"
+            shutil.copytree(tmp_path / "model", link, copy_function=os.link)
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK, tmp_path / f"runs-{trials}"],
+            check=True, capture_output=True, text=True, timeout=100,
+        )  # fmt: skip
+        rows, megabytes = map(int, done.stdout.split())
+        assert rows == trials * steps * tensors
+        return megabytes
+
+    million, ten_millions = peak(10), peak(100)
+    assert ten_millions < min(300, million + 40), (million, ten_millions)

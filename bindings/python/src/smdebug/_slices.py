@@ -7,6 +7,7 @@ from typing import List, Sequence, TypeVar
 __all__ = ["default_tasks", "slices"]
 
 _SMALL_PARTS = 8
+_LIGHT_PARTS = 32
 
 T = TypeVar("T")
 
@@ -14,9 +15,13 @@ T = TypeVar("T")
 def default_tasks(table: str, parts: int) -> int:
     """Returns how many tasks read so many parts of a table.
 
-    Engines take 20 ms and more to start a task, and most tables have few rows in a part.
+    Engines take 20 ms to 200 ms to start a task, and most tables have few rows in a part.  Rules
+    take longer than rows of scalars.
     """
-    return parts if table == "tensors" else -(-parts // _SMALL_PARTS)
+    if table == "tensors":
+        return parts
+    few = -(-parts // _SMALL_PARTS)
+    return few if table == "findings" else min(few, max(_SMALL_PARTS, -(-parts // _LIGHT_PARTS)))
 
 
 def slices(items: Sequence[T], most: int) -> List[Sequence[T]]:
