@@ -280,8 +280,9 @@ Status Trial::LookLocked() {
     }
   }
   // No search follows this one.  So files that failed for lack of a resource, such as file
-  // descriptors, get another chance first.
-  if (!scanned.IsOk() && scanned.GetCode() != Code::kCorruptData) return scanned;
+  // descriptors, get another chance first, and so does a listing.
+  const bool may_get_better = !is_listed_ || scanned.GetCode() != Code::kCorruptData;
+  if (!scanned.IsOk() && may_get_better) return scanned;
   // The job may have written its final collections when it closed.
   if (!are_collections_final_) SMD_RETURN_IF_ERROR(LoadCollections().GetStatus());
   const MutexLock lock(mutex_);
@@ -302,7 +303,9 @@ Status Trial::Scan() try {
     has_news = true;
     Take(file);
   };
+  is_listed_ = false;
   SMD_RETURN_IF_ERROR(scanner_.Next(is_known, take, &failures));
+  is_listed_ = true;
   {
     const MutexLock lock(mutex_);
     steps_.ApplyWindow();

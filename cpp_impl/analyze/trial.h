@@ -189,6 +189,7 @@ class Trial {
 
   Mutex refresh_mutex_;  // acquired before mutex_
   IndexScanner scanner_ SMD_GUARDED_BY(refresh_mutex_);
+  bool is_listed_ SMD_GUARDED_BY(refresh_mutex_) = false;  // by the last Scan()
 
   mutable Mutex mutex_;
   StepTable steps_ SMD_GUARDED_BY(mutex_);

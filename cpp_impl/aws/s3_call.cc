@@ -82,11 +82,15 @@ Status S3Call::Begin() {
   return Status::Ok();
 }
 
+std::string S3Call::Location() const {
+  return client_.LocationOf(request_.key.empty() ? request_.prefix : request_.key);
+}
+
 Status S3Call::AddRange() {
   const uint64_t first = request_.range_offset + attempt_begin_;
   const uint64_t last = request_.range_offset + request_.range_length - 1;
   if (last < first) {
-    return CorruptData(client_.LocationOf(request_.key),
+    return CorruptData(Location(),
                        StrCat(request_.range_length, " bytes at ", request_.range_offset,
                               " are beyond the end of any object"));
   }
@@ -96,7 +100,7 @@ Status S3Call::AddRange() {
 
 // Checks that the answer is the requested range.
 Status S3Call::CheckRange(const net::Response &response) const {
-  const std::string location = client_.LocationOf(request_.key);
+  const std::string location = Location();
   if (response.status != 206) {
     return CorruptData(location,
                        StrCat("the service answered a range request with HTTP ", response.status));
@@ -182,7 +186,7 @@ bool S3Call::Correct(const S3Error &error, const net::Response &response) {
 }
 
 Status S3Call::About(const Status &failure) const {
-  const std::string location = client_.LocationOf(request_.key);
+  const std::string location = Location();
   if (failure.Detail("path") != nullptr) return failure;
   const std::string tries =
       retries_.Attempts() > 1 ? StrCat(" (", retries_.Attempts(), " attempts)") : std::string();
@@ -215,8 +219,7 @@ Result<net::Response> S3Call::Wait() {
         not_begun_ = Begin();
         continue;
       }
-      failure =
-          S3Failure(request_.action, client_.LocationOf(request_.key), credentials_.source, error);
+      failure = S3Failure(request_.action, Location(), credentials_.source, error);
       kind = Classify(response->status, error.code);
       asked = RetryAfter(*response);
     } else {

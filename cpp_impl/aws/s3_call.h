@@ -55,6 +55,7 @@ class S3Call {
 
   Status Begin();
   Result<net::Response> Finish();
+  std::string Location() const;  // for messages
   Status AddRange();
   Status CheckRange(const net::Response &response) const;
   bool HasWholeRange() const;

@@ -40,7 +40,8 @@ struct S3Parts {
 struct S3Request {
   std::string_view action;  // for messages: "reading", "writing", "listing"
   std::string method = "GET";
-  std::string key{};  // not encoded; empty: the bucket
+  std::string key{};     // not encoded; empty: the bucket
+  std::string prefix{};  // of the keys that a listing is about, for messages
   std::vector<QueryParameter> query{};
   std::vector<net::Header> headers{};  // names in lower case
   std::vector<ByteSpan> body{};

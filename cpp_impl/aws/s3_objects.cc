@@ -143,7 +143,7 @@ Result<Page> ParsePage(std::string_view body, bool has_groups) {
 }
 
 Result<Page> GetPage(S3Client &client, const ListQuery &query, const std::string &token) {
-  S3Request request{.action = "listing"};
+  S3Request request{.action = "listing", .prefix = query.prefix};
   const uint32_t size = query.most == 0 ? kPageSize : std::min(query.most, kPageSize);
   request.query = {{"list-type", "2"},
                    {"encoding-type", "url"},

@@ -259,5 +259,5 @@ def test_a_trial_that_cannot_be_listed_does_not_stop_an_export(service, runs, tm
 
 def test_a_bucket_that_refuses_is_named(service, runs):
     service.fail(error(403, "AccessDenied"), "ListObjectsV2", times=float("inf"))
-    with pytest.raises(PermissionError, match=f"s3://{BUCKET}: .*AccessDenied"):
+    with pytest.raises(PermissionError, match=f"s3://{BUCKET}/jobs/: .*AccessDenied"):
         scan_of(service, runs, "trials").partitions()
