@@ -238,6 +238,8 @@ bench: environment original servers test-java
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/bench/bench_pytorch.py gpt compiled memory
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/bench/bench_profiler.py training
 	@$(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_rules.py
+	@tools/framework_environments.sh $(CACHE) tables
+	@$(CACHE)/frameworks/tables/bin/python tests/bench/bench_tables_engines.py
 
 # Measures the PyTorch hook on a GPU.  Without one, only tries that path on the CPU.
 bench-gpu: python

@@ -208,7 +208,7 @@ Status NothingFound(const std::string &path, const SplitPath &split, bool finds_
 
 size_t LooksAtOnce(std::string_view path) {
   // Requests to a bucket are mostly waiting; two folders are read while one waits for the disk.
-  constexpr size_t kRequests = 32;
+  constexpr size_t kRequests = 128;
   constexpr size_t kFolders = 2;
   return path.starts_with(kScheme) ? kRequests : kFolders;
 }

@@ -23,9 +23,14 @@ from page import table, tell
 
 import smdebug as smd
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "s3"))
+
+from servers import new_bucket, run_versitygw  # noqa: E402
+
 ROUNDS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "3"))
 TRIALS, STEPS, TENSORS = 1000, 50, 200
 SCALAR_STEPS, SCALARS = 500, 100
+RUNS = 10_000
 GROUP = "select tensor, count(*), avg(l2), max(step) from {} group by 1 order by 1"
 
 Row = Tuple[str, str, str, str]
@@ -58,7 +63,7 @@ def first_and_again(work: Callable[[], object]) -> Tuple[float, float]:
 
 
 def grouped(scan: smd.Scan, query: str = GROUP.format("scan")) -> list[tuple]:
-    """Returns the rows of a query over the scan."""
+    """Returns the rows of a query over `scan`."""
     return duckdb.sql(query).fetchall()
 
 
@@ -130,19 +135,57 @@ def read_bytes() -> int:
     return int(next(line for line in lines if line.startswith("rchar")).split()[1])
 
 
-def filter_row(root: Path) -> Row:
+def filter_rows(root: Path) -> list[Row]:
     names = [f"layer_{i}" for i in range(TENSORS)]
     record(root / "raw", 10, names, 65_536, save_all=True)
-    indexes = sum(file.stat().st_size for file in (root / "raw/index").rglob("*.json"))
-    others = sum(file.stat().st_size for file in (root / "raw/collections").rglob("*.json"))
     scan = smd.scan(root / "raw", tensors="layer_7", columns=["step", "value"])
     before = read_bytes()
     [count] = duckdb.sql("select sum(len(value)) from scan").fetchall()
-    read = read_bytes() - before - indexes - others
+    read = read_bytes() - before
     if count != (10 * 65_536,):
         raise RuntimeError("elements are missing")
-    return row("times the bytes of a tensor, one of 200, read of event files",
-               read / (10 * 65_536 * 4), 1.1, is_least=False)
+    others = sum(file.stat().st_size for file in (root / "raw").rglob("*.json"))
+    wanted = 10 * 65_536 * 4
+    return [
+        row("times the bytes of a tensor of 256 KiB, one of 200, read of event files",
+            (read - others) / wanted, 1.1, is_least=False),
+        row("the same, with the index files of all 200", read / wanted, 1.1, is_least=False),
+    ]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def listing_rows(root: Path) -> list[Row]:
+    """10,000 finished trials of three steps, in a bucket of the tests' server and in its folder."""
+    server = next(servers := run_versitygw(root / "server"))
+    url = f"s3://{new_bucket(server, 'many')}/runs"
+    options = server.options()
+    with smd.Hook(f"{url}/run_0000", save_all=True, options=options,
+                  save_config=smd.SaveConfig(save_interval=1)) as hook:
+        for _ in range(3):
+            with hook.step():
+                hook.save("loss", 1.0)
+    [model] = (root / "server").rglob("run_0000")
+    copy(model, RUNS)
+    rows = []
+    for place, scan in (("bucket", smd.scan(url, "trials", options=options)),
+                        ("folder", smd.scan(model.parent, "trials"))):
+        query = "select count(*) from scan where state = 'finished' and steps = 3"
+
+        def listed(scan: smd.Scan = scan) -> None:
+            if grouped(scan, query) != [(RUNS,)]:
+                raise RuntimeError("trials are missing")
+
+        forget()
+        for when in ("first", "again"):
+            rows.append(row(f"seconds to list 10,000 trials in a {place} with their state, {when}",
+                            seconds(listed), 30, is_least=False))
+    servers.close()
+    return rows
 
 
 PEERS = """
@@ -201,7 +244,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="smdebug-tables-") as folder:
         root = Path(folder)
         os.environ["XDG_CACHE_HOME"] = str(root / "cache")
-        rows = [*statistics_rows(root), filter_row(root), *scalar_rows(root)]
+        rows = [*statistics_rows(root), *filter_rows(root), *listing_rows(root), *scalar_rows(root)]
     tell("tables", table(["tables", "measured", "to reach", "reached"], rows))
 
 

@@ -4,7 +4,7 @@ Each engine groups the scalars of 1, 10, 100 and 1,000 trials by trial, on two p
 trials and from a Parquet file for each trial.  Rounds alternate; each figure is the best of them.
 Run it with the Python of the framework environment `tables`:
 
-    bench_tables_engines.py [--rounds N] [--trials 1,10,100] [ENGINE...]
+    bench_tables_engines.py [--rounds N] [--trials 1,10,100,1000] [ENGINE...]
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import pyarrow as pa
 import pyarrow.parquet
+from page import table, tell
 
 import smdebug
 
@@ -48,8 +49,8 @@ def make(folder: Path, count: int) -> Tuple[Path, Path]:
     for number in range(count):
         name = f"run-{number:04}"
         shutil.copytree(folder / "model", runs / name, copy_function=os.link)
-        table = pa.table(smdebug.scan(runs / name, "scalars"))
-        pyarrow.parquet.write_table(table, files / f"{name}.parquet")
+        rows = pa.table(smdebug.scan(runs / name, "scalars"))
+        pyarrow.parquet.write_table(rows, files / f"{name}.parquet")
     return runs, files
 
 
@@ -169,10 +170,8 @@ def main() -> None:
                 rows[name] = cells
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print("| engine | " + " | ".join(f"{count:,} trials" for count in counts) + " |")
-    print("|---|" + "---|" * len(counts))
-    for name, cells in rows.items():
-        print(f"| {name} | " + " | ".join(cells) + " |")
+    names = ["engine", *(f"{count:,} trial{'s' * (count > 1)}" for count in counts)]
+    tell("engines", table(names, ([name, *cells] for name, cells in rows.items())))
     print(f"Seconds from trials / from Parquet = ratio; goal {GOAL}.")
 
 
