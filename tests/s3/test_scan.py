@@ -244,7 +244,7 @@ def refuse(service, prefix: str) -> None:
 
 
 def test_a_trial_that_cannot_be_listed_does_not_stop_an_export(service, runs, tmp_path, caplog):
-    options = service.options().items()
+    options = service.options()
     refuse(service, "jobs/run-1/index")
     made = export(runs, tmp_path / "out", tables=["tensors"], options=options)
     assert made.files == RUNS - 1

@@ -472,6 +472,8 @@ def test_scans_can_be_pickled_and_compared(farm):
         (("x", "findings", {"rules": "Nonsense"}), SMDebugValueError, "Nonsense"),
         (("x", "tensors", {"options": {"sise": 3}}), SMDebugValueError, "no option 'sise'"),
         (("", "tensors"), SMDebugValueError, "path is empty"),
+        ((5, "tensors"), SMDebugTypeError, "the path must be a str, or several, not int"),
+        (([b"x"], "tensors"), SMDebugTypeError, "the path must be a str or a path, not bytes"),
     ],
 )
 def test_bad_input_is_refused_at_once(arguments, kind, words):

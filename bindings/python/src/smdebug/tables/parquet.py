@@ -7,7 +7,19 @@ import fcntl
 import os
 import re
 from pathlib import Path as FilePath
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 from urllib.parse import quote, unquote
 
 from smdebug.exceptions import SMDebugValueError
@@ -49,7 +61,7 @@ def export(
     *,
     tables: Sequence[str] = EXPORTED,
     columns: Optional[Sequence[str]] = None,
-    options: Iterable[Option] = (),
+    options: Union[Mapping[str, str], Iterable[Option]] = (),
 ) -> Written:
     """Writes what trials recorded to Parquet: FOLDER/TABLE/trial=NAME/WORKER.FIRST-LAST.parquet.
 
@@ -67,7 +79,7 @@ def export(
         "tensors", "scalars", or both.
     columns : sequence of str, optional
         The columns, besides "trial", which is the folder's name.  Defaults to those of a scan.
-    options : iterable of (str, str)
+    options : mapping, or iterable of (str, str)
         Further options of the scans, as `smd_scan_add` takes them.
 
     Raises
@@ -78,7 +90,7 @@ def export(
     ImportError
         If DuckDB is missing; the message says what to install.
     """
-    given = list(options)
+    given = list(options.items() if isinstance(options, Mapping) else options)
     root = FilePath(_checked(os.fspath(folder), tables))
     with contextlib.closing(connect("smdebug export")) as connection:
         return _export(connection, root, paths_of(paths), tables, columns, given)

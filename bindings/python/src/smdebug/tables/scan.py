@@ -272,8 +272,14 @@ def scan(
 
 
 def paths_of(paths: Union[Path, Iterable[Path]]) -> List[str]:
-    """Returns the paths as texts.  Raises SMDebugValueError if one is empty."""
-    several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    """Returns the paths as texts.
+
+    Raises SMDebugValueError if one is empty, SMDebugTypeError for other types.
+    """
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else _listed(paths, "path")
+    for path in several:
+        if not isinstance(path, (str, os.PathLike)):
+            raise SMDebugTypeError(f"the path must be a str or a path, not {type(path).__name__}")
     listed = [os.fspath(path) for path in several]
     if not all(listed):
         raise SMDebugValueError("the path is empty; name a trial, a folder or a bucket")
