@@ -50,8 +50,8 @@ class Catalogue {
   void Save();
 
   const std::string folder_;
-  std::string path_;  // of the file; empty: none
-  size_t news_ = 0;   // entries that the file lacks
+  std::string path_;                      // of the file; empty: none
+  size_t news_ = 0;                       // entries that the file lacks
   std::map<std::string, Entry> entries_;  // by the trial's path
 };
 

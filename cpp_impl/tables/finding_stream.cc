@@ -57,7 +57,7 @@ Status AddRules(const Request &request, rules::RuleSet *set) {
   }
   for (const rules::RuleSpec *spec : rules::BuiltinRules()) {
     if (!spec->set.empty()) continue;
-    const Status added = AddRule({std::string(spec->name)}, profile, set);
+    Status added = AddRule({std::string(spec->name)}, profile, set);
     if (!added.IsOk() && added.GetCode() != Code::kInvalidConfig) return added;
   }
   return Status::Ok();
