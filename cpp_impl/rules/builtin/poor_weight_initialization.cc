@@ -151,10 +151,14 @@ class Beginning {
                                     StrCat("the loss '", stuck_.tensor, "' has not decreased for ",
                                            Shortest(stuck_.value), " steps"));
     }
+    had_wide_gradients_ = narrowest_.IsKnown() && !(*at_step)[kGradients];
     activations_ = 0;
     least_ = most_ = narrowest_ = stuck_ = {};
     return can_evaluate;
   }
+
+  // Returns true if the last step had gradients, and none was too narrow.
+  bool HadWideGradients() const { return had_wide_gradients_; }
 
  private:
   struct Targets {
@@ -210,6 +214,7 @@ class Beginning {
   std::vector<std::pair<std::string, double>> losses_now_;
   TensorStates<Targets> targets_;  // by loss
   bool is_skipped_ = false;        // this step
+  bool had_wide_gradients_ = false;
   bool has_second_loss_ = false;
 };
 
@@ -258,7 +263,7 @@ class PoorWeightInitialization final : public Rule {
           if (finding) findings.Add(*std::move(finding));
         }
       } else {
-        AddTogether(at_step, &worker.met, findings);
+        AddTogether(at_step, worker.beginning.HadWideGradients(), &worker.met, findings);
       }
     }
   }
@@ -276,13 +281,18 @@ class PoorWeightInitialization final : public Rule {
   };
 
   // Adds one finding when enough checks have failed, at the same step or at different steps.
-  void AddTogether(FindingByCheck &at_step, FindingByCheck *met, Findings &findings) const {
+  // `has_wide_gradients` tells that this step has gradients, none of which is too narrow.
+  void AddTogether(FindingByCheck &at_step, bool has_wide_gradients, FindingByCheck *met,
+                   Findings &findings) const {
     bool is_new = false;
     for (size_t check = 0; check < kChecks; ++check) {
       if (!at_step[check]) continue;
       (*met)[check] = std::move(at_step[check]);
       is_new = true;
     }
+    // The first update ends what only the first gradients were, as those of an adapter that begins
+    // at zero.
+    if (has_wide_gradients) (*met)[kGradients].reset();
     std::optional<Finding> together;
     int64_t checks = 0;
     for (const std::optional<Finding> &finding : *met) {

@@ -136,13 +136,26 @@ TEST(PoorWeightInitializationTest, CalibratedPassesOverBiases) {
 TEST(PoorWeightInitializationTest, StepsThatLossScalingSkipsDoNotCount) {
   FakeSource source;
   for (int step = 0; step < 8; ++step) {
-    const double element = step < 5 ? std::nan("") : 1;
+    const double element = step < 6 ? std::nan("") : 1;
     source.Step(step).Save("loss", {step < 6 ? 1 : .5});
     source.Save("gradient/embedding.weight", {0, 0, 0, element}, {2, 2});
   }
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
   EXPECT_FALSE(
       Evaluate(kRule, {{"loss_scaling", "False"}}, source, Profile::kCalibrated).findings.empty());
+}
+
+TEST(PoorWeightInitializationTest, OnlyTheFirstGradientsOfAnAdapterMayBeZero) {
+  const auto with_gradient_after = [](double element) {
+    FakeSource source;
+    for (int step = 0; step < 9; ++step) {
+      source.Step(step).Save("loss", {step == 2 ? 1 : 1.5});  // noise
+      source.Save("gradient/adapter.A", {0, step == 0 ? 0 : element}, {1, 2});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).findings.empty();
+  };
+  EXPECT_TRUE(with_gradient_after(0.01));
+  EXPECT_FALSE(with_gradient_after(1e-12));
 }
 
 TEST(PoorWeightInitializationTest, AResumedTrainingMayHaveNothingLeftToLearn) {
