@@ -290,9 +290,10 @@ class PoorWeightInitialization final : public Rule {
       (*met)[check] = std::move(at_step[check]);
       is_new = true;
     }
-    // The first update ends what only the first gradients were, as those of an adapter that begins
-    // at zero.
-    if (has_wide_gradients) (*met)[kGradients].reset();
+    // An adapter begins with a factor of zeros, and the gradient of the other one is zero until the
+    // first update.
+    std::optional<Finding> &gradients = (*met)[kGradients];
+    if (has_wide_gradients && gradients && gradients->value == 0) gradients.reset();
     std::optional<Finding> together;
     int64_t checks = 0;
     for (const std::optional<Finding> &finding : *met) {

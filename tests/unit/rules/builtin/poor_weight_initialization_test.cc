@@ -146,16 +146,17 @@ TEST(PoorWeightInitializationTest, StepsThatLossScalingSkipsDoNotCount) {
 }
 
 TEST(PoorWeightInitializationTest, OnlyTheFirstGradientsOfAnAdapterMayBeZero) {
-  const auto with_gradient_after = [](double element) {
+  const auto with_gradients = [](double first, double later) {
     FakeSource source;
     for (int step = 0; step < 9; ++step) {
       source.Step(step).Save("loss", {step == 2 ? 1 : 1.5});  // noise
-      source.Save("gradient/adapter.A", {0, step == 0 ? 0 : element}, {1, 2});
+      source.Save("gradient/adapter.A", {0, step == 0 ? first : later}, {1, 2});
     }
     return Evaluate(kRule, {}, source, Profile::kCalibrated).findings.empty();
   };
-  EXPECT_TRUE(with_gradient_after(0.01));
-  EXPECT_FALSE(with_gradient_after(1e-12));
+  EXPECT_TRUE(with_gradients(0, 0.01));
+  EXPECT_FALSE(with_gradients(0, 0));
+  EXPECT_FALSE(with_gradients(1e-12, 0.01));
 }
 
 TEST(PoorWeightInitializationTest, AResumedTrainingMayHaveNothingLeftToLearn) {
