@@ -50,8 +50,8 @@ class Monitor {
   // The last steps when the server started, by run: findings up to them are no news.
   std::map<std::string, int64_t> baseline_;
   std::atomic<bool> has_baseline_{false};
-  // The runs that are evaluated.  They stay open until that is done, as a run that is opened again is
-  // evaluated from its first step on; so only a few are at once.
+  // The runs that are evaluated.  They stay open until that is done, as a run that is opened again
+  // is evaluated from its first step on; so only a few are at once.
   std::map<std::string, std::shared_ptr<OpenRun>> in_turn_;
   // The last step and the state of runs when all of them was evaluated.
   std::map<std::string, std::pair<int64_t, std::string>> done_;

@@ -129,10 +129,11 @@ class Trial {
  private:
   Trial(std::string path, TrialOptions options, std::shared_ptr<storage::Store> store);
 
+  // Returns true while files may still come: a slow worker's, or a slow file system's, may be later
+  // than the end marker.
+  bool MayBeLate(double ended_at) const;
   // Returns true if all collections files exist.  Fails with MISSING_COLLECTIONS if they will not
   // come.
-  // A slow worker's files, or a slow file system, may be later than the end marker.
-  bool MayBeLate(double ended_at) const;
   Result<bool> TryLoad() SMD_EXCLUDES(refresh_mutex_);
   Result<bool> TryLoadLocked() SMD_REQUIRES(refresh_mutex_);
   Result<bool> LoadCollections() SMD_REQUIRES(refresh_mutex_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 
 #include "base/crc32c.h"
@@ -113,6 +114,14 @@ void Catalogue::Note(const std::string &trial, std::string marker, const TrialSu
   ++news_;
   // Others profit from a long listing before it ends.
   if (news_ >= std::max(kFewNews, entries_.size() / 4)) Save();
+}
+
+Catalogue::~Catalogue() {
+  try {
+    Save();
+  } catch (const std::exception &) {
+    // Memory is missing: the next listing makes the catalogue again.
+  }
 }
 
 void Catalogue::Save() {

@@ -33,7 +33,7 @@ class Catalogue {
   // Reads the catalogue of the folder.
   explicit Catalogue(std::string folder);
   // Writes what was noted.
-  ~Catalogue() { Save(); }
+  ~Catalogue();
   Catalogue(const Catalogue &) = delete;
   Catalogue &operator=(const Catalogue &) = delete;
 

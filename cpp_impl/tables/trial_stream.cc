@@ -92,9 +92,9 @@ class Summarizer {
   Status Look(storage::Store &store, Summary *summary) const {
     Seconds first;
     Seconds last;
-    SMD_ASSIGN_OR_RETURN(const std::vector<StepFile> files,
-                         store.IsMetered() ? ListWithTimes(store, &first, &last)
-                                           : ListAndAsk(store, &first, &last));
+    SMD_ASSIGN_OR_RETURN(
+        const std::vector<StepFile> files,
+        store.IsMetered() ? ListWithTimes(store, &first, &last) : ListAndAsk(store, &first, &last));
     Count(files, &summary->of);
     summary->of.first_time = Microseconds(first);
     summary->of.last_time = Microseconds(last);

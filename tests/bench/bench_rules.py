@@ -53,7 +53,7 @@ STEPS, WEIGHTS = 1000, 100
 SETS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "10"))
 STEPS_OF_SET = 48
 WARM_UP = 16
-GOALS = {"stored": 1.0, "live": 0.01}
+GOALS = {"stored": 0.3, "live": 0.01}
 
 
 def rule_set_of(profile: str, interval: int = 1) -> RuleSet:
@@ -211,7 +211,7 @@ def main() -> None:
         for profile, seconds in stored.items():
             reached = "yes" if seconds < GOALS["stored"] else "NO"
             what = f"{STEPS:,} steps x {2 * WEIGHTS} tensors"
-            print(f"| {what} | {profile} | {seconds:.2f} | < 1 | {reached} |")
+            print(f"| {what} | {profile} | {seconds:.2f} | < {GOALS['stored']:g} | {reached} |")
         live = {
             (profile, interval): evaluate_live(f"{folder}/{profile}-{interval}", profile, interval)
             for profile, interval in LIVE
