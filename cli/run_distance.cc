@@ -110,7 +110,7 @@ double ScaleOf(const RunPart &a, const RunPart &b) {
   return std::abs(exponent) > kSafe ? std::ldexp(1, -std::clamp(exponent, -1000, 1000)) : 1;
 }
 
-RunDistance Measure(const RunPart &a, const RunPart &b, const std::vector<size_t> *order) {
+RunDistance MeasurePair(const RunPart &a, const RunPart &b, const std::vector<size_t> *order) {
   RunDistance found;
   found.are_whole = a.are_whole && b.are_whole;
   found.count = a.numbers.size();
@@ -185,19 +185,19 @@ std::vector<size_t> OrderOf(const RunPart &a, const RunPart &b) {
 bool IsWithin(const RunDistance &distance, double limit) { return distance.Relative(0) <= limit; }
 
 RunDistance MeasureSamples(const RunPart &a, const RunPart &b, double limit, Orders *orders) {
-  const RunDistance plain = Measure(a, b, nullptr);
+  const RunDistance plain = MeasurePair(a, b, nullptr);
   const bool has_samples = !a.shape.empty() && a.shape[0] > 1 && !a.numbers.empty() &&
                            static_cast<size_t>(a.shape[0]) <= kMostRows;
   if (IsWithin(plain, limit) || !has_samples) return plain;
   const auto rows = static_cast<size_t>(a.shape[0]);
   const auto known = orders->find(rows);
   if (known != orders->end()) {
-    const RunDistance ordered = Measure(a, b, &known->second);
+    const RunDistance ordered = MeasurePair(a, b, &known->second);
     if (ordered.difference < plain.difference) return ordered;
     return plain;
   }
   std::vector<size_t> order = OrderOf(a, b);
-  const RunDistance ordered = Measure(a, b, &order);
+  const RunDistance ordered = MeasurePair(a, b, &order);
   if (!IsWithin(ordered, limit)) return plain;
   (*orders)[rows] = std::move(order);
   return ordered;
@@ -212,7 +212,7 @@ RunDistance MeasureLosses(const RunParts &a, const RunParts &b) {
     return all;
   };
   const auto apart = [](double x, double y) {
-    return Measure({{}, {x}, {}, true, false, 0}, {{}, {y}, {}, true, false, 0}, nullptr);
+    return MeasurePair({{}, {x}, {}, true, false, 0}, {{}, {y}, {}, true, false, 0}, nullptr);
   };
   const double of_a = sum(a);
   const double of_b = sum(b);
@@ -276,7 +276,7 @@ std::optional<RunDistance> DistanceOf(RunKind kind, const RunParts &a, const Run
   if (are_losses) return MeasureLosses(a, b);
   const std::optional<Pair> pair = Fit(a, b);
   if (!pair) return std::nullopt;
-  if (kind != RunKind::kActivation) return Measure(pair->a, pair->b, nullptr);
+  if (kind != RunKind::kActivation) return MeasurePair(pair->a, pair->b, nullptr);
   return MeasureSamples(pair->a, pair->b, limit, orders);
 }
 

@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "curve_names.h"
+
 namespace smdebug::cli {
 namespace {
 
@@ -45,10 +47,6 @@ std::string Parent(const std::string &path) {
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
-bool IsLoss(const std::string &name) {
-  return name.find("loss") != std::string::npos || name.find("Loss") != std::string::npos;
-}
-
 // Splits "fc_output_0" and "fc_input_mask_0".  A module may have such a name: the last direction
 // is that of the tensor.
 bool SplitDirection(const std::string &name, Parsed *parsed) {
@@ -79,7 +77,7 @@ Parsed Parse(const std::string &name, const std::set<std::string> &with_gradient
     return parsed;
   }
   if (SplitDirection(name, &parsed)) {
-    parsed.kind = IsLoss(parsed.base) ? RunKind::kLoss : RunKind::kActivation;
+    parsed.kind = IsNameOfLoss(parsed.base) ? RunKind::kLoss : RunKind::kActivation;
     return parsed;
   }
   const std::string last = name.substr(name.find_last_of("._/") + 1);
@@ -87,7 +85,7 @@ Parsed Parse(const std::string &name, const std::set<std::string> &with_gradient
       with_gradient.contains(name) ||
       std::find(kParameterNames.begin(), kParameterNames.end(), last) != kParameterNames.end();
   parsed.kind = is_parameter   ? RunKind::kParameter
-                : IsLoss(name) ? RunKind::kLoss
+                : IsNameOfLoss(name) ? RunKind::kLoss
                                : RunKind::kActivation;
   return parsed;
 }

@@ -1,11 +1,10 @@
 #include "curves.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
 #include <map>
 
+#include "curve_names.h"
 #include "limits.h"
 #include "progress.h"
 #include "sampling.h"
@@ -13,39 +12,6 @@
 
 namespace smdebug::cli::report {
 namespace {
-
-constexpr std::array<std::string_view, 9> kDataSets = {
-    "train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "dev"};
-
-bool IsDataSet(std::string_view word) {
-  return std::any_of(kDataSets.begin(), kDataSets.end(), [word](std::string_view each) {
-    return std::equal(word.begin(), word.end(), each.begin(), each.end(),
-                      [](char a, char b) { return std::tolower(a) == b; });
-  });
-}
-
-// Returns the measure without the data set: "auc" for "train-auc" and "val_auc", "loss" for
-// "loss/val".
-std::string MeasureOf(const RecordedTensor &recorded) {
-  constexpr std::string_view kScalar = "scalar/";
-  constexpr std::string_view kBetween = "_-/.";
-  std::string_view name = recorded.name;
-  if (name.starts_with(kScalar)) name.remove_prefix(kScalar.size());
-  const size_t first = name.find_first_of(kBetween);
-  if (first == std::string_view::npos) return std::string(name);
-  const size_t last = name.find_last_of(kBetween);
-  const std::string_view head = name.substr(0, first);
-  // XGBoost's data sets have any name.
-  const bool is_of_booster = recorded.IsIn("metrics") && name[first] == '-' && first > 0;
-  if (first + 1 < name.size() && (IsDataSet(head) || is_of_booster)) {
-    return std::string(name.substr(first + 1));
-  }
-  return std::string(last > 0 && IsDataSet(name.substr(last + 1)) ? name.substr(0, last) : name);
-}
-
-bool IsLoss(const RecordedTensor &recorded) {
-  return recorded.IsIn("losses") || recorded.name.find("loss") != std::string::npos;
-}
 
 // A group of tensors that share a chart.
 struct Group {
@@ -61,11 +27,11 @@ std::vector<Group> GroupTensors(const Inventory &inventory, size_t *hidden) {
   std::map<std::string, size_t> places;
   for (const RecordedTensor &recorded : inventory.tensors) {
     if (recorded.kind != Kind::kCurve) continue;
-    const std::string measure = MeasureOf(recorded);
+    const std::string measure = CurveMeasure(recorded.name, recorded.collections);
     const auto [place, is_new] = places.try_emplace(measure, groups.size());
     if (is_new) groups.push_back({measure, measure, false, {}});
     Group &group = groups[place->second];
-    group.is_loss = group.is_loss || IsLoss(recorded);
+    group.is_loss = group.is_loss || IsLoss(recorded.name, recorded.collections);
     group.tensors.push_back(&recorded);
   }
   for (Group &group : groups) {

@@ -16,28 +16,24 @@ using RunPtr = std::shared_ptr<const Run>;
 constexpr double kMicroseconds = 1e6;
 constexpr int64_t kMostRows = 500;
 
-// The value of a column that the list is sorted by; missing numbers are last.
-double SortNumber(const Run &run, const std::string &column) {
-  constexpr double kMissing = -1;
+bool NeedsSummaries(const std::string &column) { return column == "loss" || column == "findings"; }
+
+// The value of a column that the list is sorted by; nothing if it is missing or not finite.
+std::optional<double> SortNumber(const Run &run, const std::string &column) {
   if (column == "steps") return static_cast<double>(run.row.steps);
   if (column == "last_step") return static_cast<double>(run.row.last_step);
   if (column == "workers") return static_cast<double>(run.row.workers);
   if (column == "age") return static_cast<double>(run.row.last_time);
-  if (!run.summary) return kMissing;
+  if (!run.summary) return std::nullopt;
   if (column == "findings") return static_cast<double>(run.summary->findings);
-  return kMissing;
+  const std::optional<double> loss = column == "loss" ? run.summary->loss : std::nullopt;
+  return loss && std::isfinite(*loss) ? loss : std::nullopt;
 }
 
-// Sorts non-finite and missing losses after all others, in both orders.
-bool LossIsBefore(const Run &a, const Run &b, bool descends) {
-  const auto loss = [](const Run &run) {
-    const bool is_known = run.summary && run.summary->loss && std::isfinite(*run.summary->loss);
-    return is_known ? *run.summary->loss : NAN;
-  };
-  const double left = loss(a);
-  const double right = loss(b);
-  if (std::isnan(left) || std::isnan(right)) return !std::isnan(left) && std::isnan(right);
-  return descends ? left > right : left < right;
+// Those without a number are last, in both orders.
+bool NumberIsBefore(std::optional<double> a, std::optional<double> b, bool descends) {
+  if (!a || !b) return a && !b;
+  return descends ? *a > *b : *a < *b;
 }
 
 void Sort(const std::string &column, bool descends, std::vector<RunPtr> *runs) {
@@ -49,13 +45,23 @@ void Sort(const std::string &column, bool descends, std::vector<RunPtr> *runs) {
     return;
   }
   std::stable_sort(runs->begin(), runs->end(), [&](const RunPtr &a, const RunPtr &b) {
-    if (column == "loss") return LossIsBefore(*a, *b, descends);
     if (column == "state")
       return descends ? a->row.state > b->row.state : a->row.state < b->row.state;
-    const double left = SortNumber(*a, column);
-    const double right = SortNumber(*b, column);
-    return descends ? left > right : left < right;
+    return NumberIsBefore(SortNumber(*a, column), SortNumber(*b, column), descends);
   });
+}
+
+// Asks for what the list is sorted by, so that a run is not sorted as if it had none because nobody
+// has looked at it.  Returns the number of runs that have it already.
+int64_t RankBySummaries(const std::string &column, const std::vector<RunPtr> &runs, Runs *all) {
+  std::vector<std::string> missing;
+  for (const RunPtr &run : runs) {
+    const bool is_partial = column == "findings" && run->summary && run->row.state != "running" &&
+                            run->summary->evaluated_to < run->row.last_step;
+    if (run->row.steps > 0 && (!run->summary || is_partial)) missing.push_back(run->id);
+  }
+  all->Rank(missing);
+  return static_cast<int64_t>(runs.size() - missing.size());
 }
 
 // Keeps the runs whose names match.  The library's expressions stop when they take too long.
@@ -74,6 +80,9 @@ void SummaryToJson(const RunSummary &summary, JsonWriter *json) {
   json->BeginObject().Key("evaluated").Whole(summary.evaluated_to);
   json->Key("findings").Whole(static_cast<int64_t>(summary.findings));
   json->Key("rule").Text(summary.rule).Key("cause").Text(summary.cause);
+  json->Key("kinds").Whole(static_cast<int64_t>(summary.kinds)).Key("latest").BeginObject();
+  json->Key("rule").Text(summary.latest.rule).Key("step").Whole(summary.latest.step);
+  json->Key("message").Text(summary.latest.message).EndObject();
   json->Key("loss_name").Text(summary.loss_name).Key("loss");
   summary.loss ? NumberToJson(*summary.loss, json) : void(json->Null());
   json->Key("sparkline").BeginArray();
@@ -136,14 +145,17 @@ Response AnswerRuns(const ApiContext &context, const Request &request) {
   const auto version = static_cast<int64_t>(context.runs.Version());
   const size_t all = runs.size();
   Filter(request.Text("regex"), &runs);
-  Sort(request.Text("sort"), request.Text("order") == "descending", &runs);
+  const std::string column = request.Text("sort");
+  const auto matching = static_cast<int64_t>(runs.size());
+  const int64_t ranked = NeedsSummaries(column) ? RankBySummaries(column, runs, &context.runs) : matching;
+  Sort(column, request.Text("order") == "descending", &runs);
   const auto first = static_cast<size_t>(request.Whole("first", 0, 0, INT32_MAX));
   const auto count = static_cast<size_t>(request.Whole("count", 50, 0, kMostRows));
   const size_t begin = std::min(first, runs.size());
   const size_t end = std::min(begin + count, runs.size());
   JsonWriter json;
   json.BeginObject().Key("version").Whole(version).Key("all").Whole(static_cast<int64_t>(all));
-  json.Key("matching").Whole(static_cast<int64_t>(runs.size())).Key("rows").BeginArray();
+  json.Key("matching").Whole(matching).Key("ranked").Whole(ranked).Key("rows").BeginArray();
   std::vector<std::string> ids;
   const double now = Now();
   for (size_t i = begin; i < end; ++i) {

@@ -2,6 +2,7 @@
 #include <limits>
 #include <map>
 
+#include "curve_names.h"
 #include "diagnosis_text.h"
 #include "elements.h"
 #include "finding_json.h"
@@ -47,9 +48,10 @@ void CurvesToJson(OpenRun &run, const Inventory &tensors, const FirstLines &line
   json->BeginArray();
   for (const bool losses : {true, false}) {
     for (const NamedTensor &tensor : tensors) {
-      if (tensor.kind != TensorKind::kCurve || IsLoss(tensor) != losses) continue;
+      if (tensor.kind != TensorKind::kCurve || IsLoss(tensor.name, tensor.collections) != losses) continue;
       if (++count > kMostCurves) continue;
       json->BeginObject().Key("tensor").Text(tensor.name).Key("is_loss").Bool(losses);
+      json->Key("measure").Text(CurveMeasure(tensor.name, tensor.collections));
       json->Key("collections").Texts(tensor.collections);
       if (lines.pixels > 0 && count <= kCurvesWithLines) LinesToJson(run, tensor.name, lines, json);
       json->EndObject();
@@ -187,7 +189,7 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   ResultsToJson(state, &json);
   const auto sent = static_cast<int64_t>(state.first.size());
   json.Key("cursor").Text(run->Id() + ":" + std::to_string(steps->Last()) + ":" +
-                          std::to_string(sent));
+                          std::to_string(sent) + ":" + std::to_string(known->row.first_time));
   return JsonResponse(json.EndObject().Take());
 }
 

@@ -28,7 +28,8 @@ bool IsId(std::string_view text) {
 std::string Cursor::ToText() const {
   std::string text = std::string(kList) + ":" + std::to_string(list);
   for (const auto &[id, place] : runs) {
-    text += "," + id + ":" + std::to_string(place.step) + ":" + std::to_string(place.findings);
+    text += "," + id + ":" + std::to_string(place.step) + ":" + std::to_string(place.findings) +
+            ":" + std::to_string(place.job);
   }
   return text;
 }
@@ -46,9 +47,12 @@ std::optional<Cursor> Cursor::Parse(std::string_view text) {
       cursor.list = number;
       continue;
     }
-    int64_t findings = 0;
-    if (!IsId(name) || !ParseWhole(item, &findings) || findings < 0) return std::nullopt;
-    cursor.runs[std::string(name)] = {number, findings};
+    Place place{number};
+    const std::string_view second = Take(&item, ':');
+    if (!IsId(name) || !ParseWhole(second, &place.findings) || place.findings < 0)
+      return std::nullopt;
+    if (!ParseWhole(item, &place.job) || place.job < 0) return std::nullopt;
+    cursor.runs[std::string(name)] = place;
     if (cursor.runs.size() > kMostRuns) return std::nullopt;
   }
   return cursor;

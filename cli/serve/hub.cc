@@ -38,6 +38,12 @@ std::vector<std::string> Fields(const std::string &text) {
   return fields;
 }
 
+// Returns true if another job took the place of the one that the client knows.
+bool HasBegunAgain(const Cursor::Place &known, int64_t job, int64_t last) {
+  const bool is_another = known.job != 0 && job != 0 && known.job != job;
+  return is_another || last < known.step;
+}
+
 }  // namespace
 
 Hub::Hub(Runs &runs) : runs_(runs), thread_([this] { Run(); }) {}
@@ -211,6 +217,14 @@ bool Hub::AddRun(Client *client, size_t index, JsonWriter *json) {
   const std::shared_ptr<const StepTable> steps = run.Steps();
   const auto [place, is_new] = client->cursor.runs.try_emplace(id);
   if (is_new) place->second.step = steps->Last();
+  const int64_t job = runs_.Find(id)->row.first_time;
+  if (HasBegunAgain(place->second, job, steps->Last())) {
+    // The client reads the run anew.
+    place->second = {steps->Last(), 0, job};
+    json->BeginObject().Key("id").Text(id).Key("again").Bool(true).EndObject();
+    return true;
+  }
+  if (job != 0) place->second.job = job;
   const std::vector<Finding> findings =
       run.GetJudge().Since(static_cast<size_t>(place->second.findings));
   const int64_t evaluated = run.GetJudge().EvaluatedTo();

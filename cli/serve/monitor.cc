@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "curve_names.h"
 #include "report/sampling.h"
 #include "saved.h"
 #include "serve/request.h"
@@ -29,7 +30,7 @@ const NamedTensor *ChooseLoss(const Inventory &tensors) {
   int best_rank = std::numeric_limits<int>::max();
   for (const NamedTensor &tensor : tensors) {
     if (tensor.kind != TensorKind::kCurve) continue;
-    const bool is_loss = IsLoss(tensor);
+    const bool is_loss = IsLoss(tensor.name, tensor.collections);
     const bool is_validation = tensor.name.find("val") != std::string::npos ||
                                tensor.name.find("test") != std::string::npos;
     const bool is_plain = tensor.name == "loss" || tensor.name == "train_loss";
@@ -66,8 +67,8 @@ RunSummary Summarize(OpenRun &run) {
   summary.findings = state.findings;
   for (const Finding &finding : state.first) {
     if (finding.level != Level::kFinding) continue;
-    summary.rule = finding.rule;
-    break;
+    if (++summary.kinds == 1) summary.rule = finding.rule;
+    summary.latest = {finding.rule, finding.step, finding.message};
   }
   if (!state.causes.empty()) summary.cause = state.causes.front().title;
   const std::shared_ptr<const Inventory> tensors = run.Tensors();

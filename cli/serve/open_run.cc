@@ -77,13 +77,6 @@ void AddModes(const StepTable &table, Points *points) {
 
 }  // namespace
 
-bool IsLoss(const NamedTensor &tensor) {
-  const auto &own = tensor.collections;
-  return tensor.kind == TensorKind::kCurve &&
-         (std::find(own.begin(), own.end(), "losses") != own.end() ||
-          tensor.name.find("loss") != std::string::npos);
-}
-
 OpenRun::OpenRun(std::string id, std::string name, const std::string &path,
                  const TrialArguments &arguments, const RuleChoice &rules)
     : id_(std::move(id)),

@@ -98,7 +98,4 @@ class OpenRun {
   uint64_t uses_ = 0;
 };
 
-// Returns true if a tensor's name or collection says that it is a loss.
-bool IsLoss(const NamedTensor &tensor);
-
 }  // namespace smdebug::cli::serve

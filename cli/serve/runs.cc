@@ -12,6 +12,7 @@ constexpr size_t kMostOpenBytes = 24 << 20;  // estimated
 constexpr size_t kFewestOpen = 2;
 constexpr size_t kMostWanted = 200;
 constexpr std::chrono::seconds kWantedFor{30};
+constexpr size_t kMostRanked = 20'000;
 
 std::string IdOf(const std::string &path) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -32,7 +33,8 @@ bool IsSame(const ListedRun &a, const ListedRun &b) {
 // cannot be read for a moment has no steps.
 bool HasBegunAgain(const ListedRun &before, const ListedRun &now) {
   if (!now.problem.empty()) return false;
-  return now.last_step < before.last_step ||
+  const bool is_another = before.first_time != 0 && now.first_time != before.first_time;
+  return is_another || now.last_step < before.last_step ||
          (before.state == "finished" && now.state != "finished");
 }
 
@@ -176,13 +178,17 @@ std::vector<std::shared_ptr<OpenRun>> Runs::Opened() const {
   return all;
 }
 
-void Runs::Want(const std::vector<std::string> &ids) {
+void Runs::Want(const std::vector<std::string> &ids) { Note(ids, kMostWanted, &wanted_); }
+
+void Runs::Rank(const std::vector<std::string> &ids) { Note(ids, kMostRanked, &ranked_); }
+
+void Runs::Note(const std::vector<std::string> &ids, size_t most, Wishes *wishes) {
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
-  std::erase_if(wanted_, [&](const auto &each) { return now - each.second > kWantedFor; });
+  std::erase_if(*wishes, [&](const auto &each) { return now - each.second > kWantedFor; });
   for (const std::string &id : ids) {
-    const bool has_place = wanted_.size() < kMostWanted || wanted_.count(id) > 0;
-    if (runs_.count(id) > 0 && has_place) wanted_[id] = now;
+    const bool has_place = wishes->size() < most || wishes->count(id) > 0;
+    if (runs_.count(id) > 0 && has_place) (*wishes)[id] = now;
   }
 }
 
@@ -192,6 +198,9 @@ std::vector<std::string> Runs::Wanted() const {
   std::vector<std::string> ids;
   for (const auto &[id, time] : wanted_) {
     if (now - time <= kWantedFor) ids.push_back(id);
+  }
+  for (const auto &[id, time] : ranked_) {
+    if (now - time <= kWantedFor && wanted_.count(id) == 0) ids.push_back(id);
   }
   return ids;
 }

@@ -25,6 +25,12 @@ struct RunSummary {
   size_t findings = 0;
   std::string rule;   // of the first finding
   std::string cause;  // the likeliest
+  size_t kinds = 0;   // findings that differ in rule, check, tensor or worker
+  struct {
+    std::string rule;
+    int64_t step = -1;
+    std::string message;
+  } latest;  // of these
 };
 
 struct Run {
@@ -64,12 +70,18 @@ class Runs {
 
   // Asks for a summary of these runs, for a while.
   void Want(const std::vector<std::string> &ids);
+  // Asks for summaries of many, such as all that a list is sorted by, after those that are wanted.
+  void Rank(const std::vector<std::string> &ids);
+  // Returns those that are wanted, then the others.
   std::vector<std::string> Wanted() const;
   void SetSummary(const std::string &id, RunSummary summary);
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  using Wishes = std::map<std::string, Clock::time_point>;  // by id, when
+
+  void Note(const std::vector<std::string> &ids, size_t most, Wishes *wishes);
   void Close();
   // Replaces what was known.  The runs of `begun_again` are read anew.
   void Exchange(std::map<std::string, std::shared_ptr<const Run>> runs,
@@ -84,7 +96,8 @@ class Runs {
   uint64_t version_ = 0;
   std::map<std::string, std::shared_ptr<const Run>> runs_;  // by id
   std::vector<std::string> problems_;
-  std::map<std::string, Clock::time_point> wanted_;
+  Wishes wanted_;
+  Wishes ranked_;
   struct KeptRun {
     std::shared_ptr<OpenRun> run;
     uint64_t used = 0;

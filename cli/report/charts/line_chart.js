@@ -9,6 +9,18 @@ function lineSample(line) {
     makeSvg('line', { x1: 1, x2: 25, y1: 5, y2: 5, class: `curve s${line.colour % COLOURS}`, 'stroke-dasharray': line.dash }));
 }
 
+// Returns the words that tell a line from the others of its chart; lines are {run, tensor, mode, worker}, where `run` is ''
+// unless a chart has several.
+function labelOfLine(line, lines) {
+  const several = (name) => lines.some((each) => each[name] !== line[name]);
+  const parts = [];
+  if (line.run) parts.push(line.run);
+  if (several('tensor')) parts.push(line.tensor);
+  if (several('mode') || (line.mode !== 'GLOBAL' && !line.run)) parts.push(line.mode);
+  if (several('worker')) parts.push(line.worker);
+  return parts.join(' ') || line.tensor;
+}
+
 // Returns the indices of a line's points that are needed to draw it between two numbers: all of few points; else, for each
 // pixel, the first and the last, the least and the greatest, and one without a place.  Also those next to the range.
 function pointsToDraw(line, scale, y) {

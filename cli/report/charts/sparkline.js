@@ -44,3 +44,17 @@ function drawSparkline(element, data, { title, scale = null }) {
   update(data);
   return { figure, update, destroy: () => figure.remove() };
 }
+
+// Returns a line of a few numbers without a name, for a row of a table; crosses are NaN and infinite values.
+function tinySparkline(values) {
+  const [width, height] = [110, 22];
+  const line = { x: values.map((_, i) => i), y: values };
+  const x = makeScale([0, Math.max(values.length - 1, 1)], 2, width - 2);
+  const y = makeScale(values, height - 3, 3, { isLog: wantsLog(values) });
+  const svg = makeSvg('svg', { class: 'spark', viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
+  const { path, dots } = linePaths(line, values, line.x, x, y);
+  svg.append(makeSvg('path', { class: 'curve s0', d: path }));
+  if (dots) svg.append(makeSvg('path', { class: 'curve dots s0', d: dots }));
+  drawOdd(svg, line, line.x, x, 0);
+  return svg;
+}

@@ -2,13 +2,7 @@
 
 // Converts a line of the data for drawing: dashes distinguish modes, colours everything else.
 function toLine(line, i = 0, lines = [line]) {
-  const several = (get) => new Set(lines.map(get)).size > 1;
-  const parts = [];
-  if (line.run) parts.push(line.run);
-  if (several((each) => each.tensor)) parts.push(line.tensor);
-  if (several((each) => each.mode) || (line.mode !== 'GLOBAL' && !line.run)) parts.push(line.mode);
-  if (several((each) => each.worker)) parts.push(line.worker);
-  return { label: parts.join(' ') || line.tensor, colour: line.colour ?? i, dash: DASHES[line.mode], x: line.steps, y: line.values };
+  return { label: labelOfLine(line, lines), colour: line.colour ?? i, dash: DASHES[line.mode], x: line.steps, y: line.values };
 }
 
 function drawCurves(place) {

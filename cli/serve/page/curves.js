@@ -10,21 +10,16 @@ const MOST_GROWN = 6000;  // points that came by events, before they are read ag
 const GROUP = 'steps';
 const MODES = { T: 'TRAIN', E: 'EVAL', P: 'PREDICT', G: 'GLOBAL' };
 
-// Returns the measure without the data set: "auc" for "train-auc", "val_auc" and "epoch_auc/val".
-function measureOf(tensor) {
-  return tensor.replace(/^scalar\//, '').replace(/\/(train|val|validation|test)$/, '').replace(/^(train|val|validation|test|eval)[-_/]/, '');
-}
-
-// Returns [{title, series: [{run, tensor, worker}]}], losses first.
+// Returns [{title, series: [{run, tensor, worker}]}], losses first.  The server says which curves share a chart.
 function chartsOf(runs) {
   const charts = new Map();
   for (const isLoss of [true, false]) {
     runs.forEach((run, i) => {
       for (const curve of run.curves.filter((each) => each.is_loss === isLoss)) {
-        const title = measureOf(curve.tensor);
-        if (!charts.has(title)) charts.set(title, { title, series: [] });
+        if (!charts.has(curve.measure)) charts.set(curve.measure, { title: curve.measure, series: [] });
+        const chart = charts.get(curve.measure);
         const workers = run.workers.length > 1 && runs.length === 1 ? run.workers.slice(0, MOST_WORKERS) : [''];
-        for (const worker of workers) charts.get(title).series.push({ run: i, tensor: curve.tensor, worker, measure: 'mean' });
+        for (const worker of workers) chart.series.push({ run: i, tensor: curve.tensor, worker, measure: 'mean' });
       }
     });
   }
@@ -78,18 +73,8 @@ async function timeAxis(runs, isRelative) {
 
 // ---- charts ----
 
-// A line as it was read: x are steps, `y` numbers.
-function labelOf(series, mode, runs, chart) {
-  const several = (get_) => new Set(chart.series.map(get_)).size > 1;
-  const parts = [];
-  if (runs.length > 1) parts.push(runs[series.run].name);
-  if (several((each) => each.tensor)) parts.push(series.tensor);
-  if (mode !== 'GLOBAL') parts.push(mode);
-  if (series.worker) parts.push(series.worker);
-  return parts.join(' ') || series.tensor;
-}
-
-// Returns {series(), append(run, news), mark(), destroy()}.
+// Returns {series(): those of the charts on the screen, onSeries(call): calls it when these are others, append(run, news),
+// mark(), destroy()}.
 export async function drawCharts(place, runs) {
   runs.forEach((run) => { run.epochs = (run.curves.find((each) => /^(scalar\/)?epoch$/.test(each.tensor)) || {}).tensor; });
   const charts = chartsOf(runs);
@@ -113,16 +98,16 @@ export async function drawCharts(place, runs) {
     return [...first.values()].map((step, i) => ({ x: step, label: runs.length === 1 ? String(i + 1) : '' }));
   }));
   const dataOf = (chart) => ({
-    lines: chart.lines.map((line) => ({
-      label: line.label, colour: line.colour, dash: line.dash, y: line.y,
-      x: axis.title === 'step' ? line.steps : line.steps.map((step) => axis.of(line.run, step)),
+    lines: chart.lines.map((line, _, lines) => ({
+      label: labelOfLine(line, lines), colour: line.colour, dash: line.dash, y: line.y,
+      x: axis.title === 'step' ? line.steps : line.steps.map((step) => axis.of(line.series.run, step)),
       ...(line.smooth && weight > 0 ? { weight, smooth: line.smooth } : {}),
     })),
     marks: marksOf(),
   });
   function toLines(chart, series, answer) {
     return answer.lines.map((line) => ({
-      series, run: series.run, mode: line.mode, label: labelOf(series, line.mode, runs, chart),
+      series, run: runs.length > 1 ? runs[series.run].name : '', tensor: series.tensor, mode: line.mode, worker: series.worker,
       colour: runs.length > 1 ? series.run : chart.series.indexOf(series) + (line.mode === 'EVAL' && chart.series.length === 1 ? 1 : 0),
       dash: DASHES[line.mode], steps: line.points.steps, y: numbers(line.points.values), smooth: line.smooth ? numbers(line.smooth) : null,
       isWhole: line.count === line.points.steps.length,
@@ -139,10 +124,17 @@ export async function drawCharts(place, runs) {
     const query = { pixels: PIXELS, smooth: weight || null };
     const wanted = chart.series.filter((each) => all.includes(each));
     const ask = (series) => takeFirst(series) ?? get('/api/series', { id: runs[series.run].id, tensor: series.tensor, worker: series.worker, ...query });
-    const answers = await Promise.all(wanted.map(ask));
-    answers.forEach((answer, i) => { wanted[i].last = answer.last; });
-    chart.lines = answers.flatMap((answer, i) => toLines(chart, wanted[i], answer));
-    chart.grown = 0;
+    const arrived = [];  // by events meanwhile
+    chart.arrived = arrived;
+    try {
+      const answers = await Promise.all(wanted.map(ask));
+      answers.forEach((answer, i) => { wanted[i].last = answer.last; });
+      chart.lines = answers.flatMap((answer, i) => toLines(chart, wanted[i], answer));
+      chart.grown = 0;
+      arrived.forEach(([series, points]) => appendTo(chart, series, points));
+    } finally {
+      if (chart.arrived === arrived) chart.arrived = null;
+    }
     if (chart.range) await refine(chart);
   }
   // Replaces the part of each line that is on the screen by one with all details.
@@ -207,7 +199,7 @@ export async function drawCharts(place, runs) {
   }
 
   for (const chart of shown) {
-    chart.lines = [];
+    Object.assign(chart, { lines: [], arrived: null, isSeen: true, isBehind: false });
     for (const series of chart.series) {
       if (all.length < MOST_SERIES) all.push(series);
     }
@@ -239,23 +231,51 @@ export async function drawCharts(place, runs) {
     if (points.steps.length) series.last = Math.max(series.last, points.steps[points.steps.length - 1]);
     chart.grown += points.steps.length;
   }
+  const fail = (error) => { note.textContent = error.message; };
+  const reread = (chart) => read(chart).then(() => chart.drawn.update(dataOf(chart))).catch(fail);
+
+  // Charts that are not on the screen do not grow; they are read again when they come there.
+  let sent = all;
+  let onSeries = () => {};
+  const follow = settled(() => {
+    const next = all.filter((series) => shown.some((chart) => chart.isSeen && chart.series.includes(series)));
+    if (next.length === sent.length && next.every((each, i) => each === sent[i])) return;
+    const added = shown.filter((chart) => chart.isBehind && chart.isSeen);
+    shown.forEach((chart) => { chart.isBehind = !chart.isSeen; });
+    sent = next;
+    onSeries();
+    added.forEach(reread);  // after the events' begin, so that no step is missing
+  });
+  const places = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) shown.find((chart) => chart.card === target).isSeen = isIntersecting;
+    follow();
+  }, { rootMargin: '200px' });
+
   return {
-    series: () => all.map(({ run, worker, measure, tensor }) => ({ run, worker, measure, tensor })),
+    series: () => sent.map(({ run, worker, measure, tensor }) => ({ run, worker, measure, tensor })),
+    onSeries(call) {
+      onSeries = call;
+      shown.forEach((chart) => places.observe(chart.card));
+    },
     append(run, news) {
       const changed = new Set();
       for (const { s, again, points } of news.series) {
-        const series = all[s];
+        const series = sent[s];
         const chart = shown.find((each) => each.series.includes(series));
-        if (!again) appendTo(chart, series, points);
+        if (chart.arrived) chart.arrived.push([series, points]);
+        else if (!again) appendTo(chart, series, points);
         if (again || chart.grown > MOST_GROWN) chart.grown = Infinity;
         if (again || points.steps.length) changed.add(chart);
       }
       for (const chart of changed) {
         if (chart.grown !== Infinity) chart.drawn.update(dataOf(chart));
-        else read(chart).then(() => chart.drawn.update(dataOf(chart))).catch((error) => { note.textContent = error.message; });
+        else reread(chart);
       }
     },
     mark: () => shown.forEach((chart) => chart.drawn.update(dataOf(chart))),
-    destroy: () => shown.forEach((chart) => chart.drawn && chart.drawn.destroy()),
+    destroy() {
+      places.disconnect();
+      shown.forEach((chart) => chart.drawn && chart.drawn.destroy());
+    },
   };
 }

@@ -1,6 +1,7 @@
 // The list of runs.
 
 import { get, watch } from './api.js';
+import { rowAlerts } from './alerts.js';
 
 const COLUMNS = [
   { key: 'name', title: 'Run' },
@@ -21,24 +22,6 @@ export function ageText(seconds) {
     if (seconds >= 2 * size) return `${Math.round(seconds / size)} ${unit} ago`;
   }
   return `${Math.round(seconds)} s ago`;
-}
-
-// Draws a line of at most 40 numbers; crosses are NaN and infinite values.
-function sparkline(values) {
-  const [width, height] = [110, 22];
-  const y = makeScale(values.filter(Number.isFinite), height - 3, 3, { isLog: wantsLog(values) });
-  const at = (i) => 2 + (i / Math.max(values.length - 1, 1)) * (width - 4);
-  let path = '';
-  let odd = '';
-  let isDrawing = false;
-  values.forEach((value, i) => {
-    const has = y.has(value);
-    if (has) path += `${isDrawing ? 'L' : 'M'}${at(i).toFixed(1)} ${y(value).toFixed(1)}`;
-    else odd += `M${(at(i) - 2).toFixed(1)} 3l4 4m0 -4l-4 4`;
-    isDrawing = has;
-  });
-  return makeSvg('svg', { class: 'spark', viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' },
-    makeSvg('path', { class: 'curve s0', d: path }), odd ? makeSvg('path', { class: 'odd', d: odd }) : null);
 }
 
 function findingsCell(summary, row) {
@@ -62,7 +45,7 @@ function rowOf(row, chosen, onChoose) {
     make('td', { title: row.problem || null }, make('span', { class: `state ${row.state}` }, row.state)),
     make('td', { class: 'number' }, String(row.steps)),
     make('td', { class: 'number loss' }, make('div', {}, loss === null ? '' : make('span', { title: summary.loss_name }, formatNumber(loss)),
-      summary && summary.sparkline.length > 1 ? sparkline(summary.sparkline.map(toNumber)) : null)),
+      summary && summary.sparkline.length > 1 ? tinySparkline(summary.sparkline.map(toNumber)) : null)),
     findingsCell(summary, row),
     make('td', { class: 'number' }, String(row.workers)),
     make('td', {}, ageText(row.age)));
@@ -71,6 +54,7 @@ function rowOf(row, chosen, onChoose) {
 export function showList(place) {
   const state = { regex: '', sort: 'age', descends: true, first: 0 };
   const chosen = new Set();
+  const tell = rowAlerts();
   let request = null;
   const search = make('input', { type: 'search', placeholder: 'regular expression', size: 24, 'aria-label': 'Filter by name' });
   const compare = make('button', { type: 'button', disabled: '' }, 'Compare');
@@ -101,8 +85,10 @@ export function showList(place) {
     compare.textContent = chosen.size > 1 ? `Compare ${chosen.size} runs` : 'Compare';
   }
   function fill(answer) {
+    tell(answer.rows);
     problems.replaceChildren(...answer.problems.flatMap((problem) => [problem, make('br')]));
-    count.textContent = answer.matching === answer.all ? countText(answer.all, 'run') : `${answer.matching} of ${countText(answer.all, 'run')}`;
+    const ranked = answer.ranked < answer.matching ? `; ${answer.ranked} of them are evaluated so far, the others come last` : '';
+    count.textContent = (answer.matching === answer.all ? countText(answer.all, 'run') : `${answer.matching} of ${countText(answer.all, 'run')}`) + ranked;
     // Rows that did not change stay, so that the keyboard keeps its place.
     const known = new Map([...body.children].map((row) => [row.dataset.id, row]));
     body.replaceChildren(...answer.rows.map((row) => {
@@ -140,10 +126,10 @@ export function showList(place) {
   earlier.addEventListener('click', () => { state.first = Math.max(0, state.first - ROWS); load(); });
   later.addEventListener('click', () => { state.first += ROWS; load(); });
   load();
-  const stop = watch({ list: true }, load);
+  const watched = watch({ list: true }, load);
   const timer = setInterval(load, 10000);  // ages, and the wish for summaries
   return () => {
-    stop();
+    watched.end();
     clearInterval(timer);
   };
 }

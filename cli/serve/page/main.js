@@ -11,7 +11,7 @@ function show() {
   content.replaceChildren();
   document.title = 'smdebug';
   const ids = idsOfAddress();
-  leave = ids.length ? showRuns(content, ids) : showList(content);
+  leave = ids.length ? showRuns(content, ids, show) : showList(content);
 }
 window.addEventListener('hashchange', () => {
   show();

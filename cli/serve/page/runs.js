@@ -1,6 +1,7 @@
 // One run, or several side by side.
 
 import { get, watch } from './api.js';
+import { alertOf } from './alerts.js';
 import { drawCharts } from './curves.js';
 import { drawLayerMaps } from './layers.js';
 import { drawFindings } from './findings.js';
@@ -11,18 +12,6 @@ function section(id, title) {
   const place = make('div');
   const element = make('section', { id, 'aria-labelledby': `${id}-title` }, make('h2', { id: `${id}-title` }, title), place);
   return { element, place };
-}
-
-// Tells about findings that came while the page is open.
-function announce(run, findings) {
-  const alerts = document.getElementById('alerts');
-  for (const finding of findings.filter((each) => each.status === 'finding').slice(-5)) {
-    const close = make('button', { type: 'button', 'aria-label': 'Dismiss' }, '×');
-    const alert = make('div', { class: 'alert' }, make('b', {}, run.name), ` ${finding.rule}, step ${finding.step}: ${finding.message}`, close);
-    close.addEventListener('click', () => alert.remove());
-    alerts.append(alert);
-  }
-  while (alerts.children.length > 5) alerts.firstChild.remove();
 }
 
 // Waits until the browser has painted.
@@ -39,8 +28,9 @@ function drawFacts(place, run) {
     fact('Path', make('code', {}, run.path)));
 }
 
-export function showRuns(place, ids) {
-  let stop = () => {};
+// `restart()` is called when another job has taken the place of one.
+export function showRuns(place, ids, restart) {
+  let watched = null;
   let isGone = false;
   const parts = [];
   const failed = make('p', { class: 'note bad', role: 'alert' });
@@ -78,7 +68,8 @@ export function showRuns(place, ids) {
     if (hasProfile) parts.push(drawRunProfile(profile.place, runs[0]));
 
     const from = runs.map((run) => run.cursor).join(',');
-    stop = watch({ runs: ids, series: charts.series(), from }, (event) => {
+    watched = watch({ runs: ids, series: charts.series(), from }, (event) => {
+      if (event.runs.some((news) => news.again)) return restart();
       for (const news of event.runs) {
         const i = ids.indexOf(news.id);
         const run = runs[i];
@@ -86,7 +77,7 @@ export function showRuns(place, ids) {
         if (news.findings) {
           run.findings.push(...news.findings);
           run.causes = news.causes;
-          announce(run, news.findings);
+          news.findings.filter((each) => each.status === 'finding').forEach((each) => alertOf(run, each));
           const count = runs.reduce((sum, each) => sum + each.count, 0);
           document.title = `${count ? `(${count}) ` : ''}${runs.map((each) => each.name).join(', ')} · smdebug`;
         }
@@ -98,13 +89,15 @@ export function showRuns(place, ids) {
         }
         if (news.findings) charts.mark();
       }
+      return undefined;
     });
+    charts.onSeries(() => watched.change(charts.series()));
     return undefined;
   }
   begin().catch((error) => { failed.textContent = error.message; });
   return () => {
     isGone = true;
-    stop();
+    if (watched) watched.end();
     parts.forEach((part) => part.destroy && part.destroy());
   };
 }
