@@ -17,20 +17,11 @@ sys.path += [str(ROOT / "examples/demo"), str(ROOT / "tests/cli")]
 import numpy as np  # noqa: E402
 from browser import Browser  # noqa: E402
 from PIL import Image  # noqa: E402
+from serve_page import Address  # noqa: E402
 from served import Served, until  # noqa: E402
 from training import FAULTY, HEALTHY, Digits, Trainer  # noqa: E402
 
 WIDTH = 1000
-
-
-class Address:
-    """An address that a browser can open, as a path."""
-
-    def __init__(self, url):
-        self.url = url
-
-    def as_uri(self):
-        return self.url
 
 
 def save(browser, name, height):

@@ -51,6 +51,15 @@ def trials(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    from browser import Browser
+
+    started = Browser(tmp_path_factory.mktemp("profile"))
+    yield started
+    started.close()
+
+
 @pytest.fixture
 def smdebug(trials):
     """Returns the program, which runs in the folder of the trials."""

@@ -10,6 +10,8 @@ import signal
 import numpy as np
 import pytest
 from cli_trials import EVERY_STEP, record_run
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from report_page import report
 from served import Served, until
 
 import smdebug as smd
@@ -172,10 +174,58 @@ def test_times_and_configuration(served):
 def test_metrics_are_open_metrics(served):
     _, headers, body = served.ask("/metrics")
     assert headers["content-type"].startswith("application/openmetrics-text")
-    lines = body.decode().splitlines()
-    assert lines[-1] == "# EOF"
-    run = served.id_of("run")
-    assert f'smdebug_run_last_step{{run="run",id="{run}"}} 29' in lines
+    until(lambda: all(row["summary"] for row in served.rows()))
+    families = {family.name: family for family in text_string_to_metric_families(served.ask("/metrics")[2].decode())}
+    runs = {sample.labels["run"]: sample.value for sample in families["smdebug_run_last_step"].samples}
+    assert runs == {"run": 29, "other_run": 29, "workers": 2}
+    assert {sample.labels["run"]: sample.labels["id"] for sample in families["smdebug_run_steps"].samples}["run"] == served.id_of("run")
+    assert all(family.type == "gauge" and family.documentation for family in families.values())
+
+
+def test_metrics_of_names_that_need_escapes(tmp_path):
+    name = 'a "quote"\\ and\nline'
+    with smd.Hook(str(tmp_path / "runs" / name), save_config=EVERY_STEP, save_all=True) as hook, hook.step(smd.modes.TRAIN):
+        hook.save_scalar("loss", np.nan)
+    with Served(tmp_path, "runs") as server:
+        until(lambda: server.rows() and server.rows()[0]["summary"])
+        families = {family.name: family for family in text_string_to_metric_families(server.ask("/metrics")[2].decode())}
+        [sample] = families["smdebug_run_loss"].samples
+        assert sample.labels["run"] == name and np.isnan(sample.value)
+
+
+@pytest.mark.parametrize("column", ["loss", "findings"])
+def test_sorting_evaluates_what_it_sorts(tmp_path, column):
+    """The best and the worst of many runs are found, also those that nobody has looked at."""
+    for number in range(60):
+        with smd.Hook(str(tmp_path / "runs" / f"run{number}"), save_config=EVERY_STEP, save_all=True) as hook:
+            for _ in range(3):
+                with hook.step(smd.modes.TRAIN):
+                    hook.save_scalar("loss", np.nan if number == 40 else 100 - number)
+    with Served(tmp_path, "runs") as server:
+        until(lambda: server.get("/api/runs", count=0)["all"] == 60)
+        query = {"sort": column, "order": "ascending" if column == "loss" else "descending", "count": 1}
+        assert server.get("/api/runs", **query)["ranked"] <= 60
+        answer = until(lambda: (got := server.get("/api/runs", **query))["ranked"] == 60 and got)
+        assert answer["rows"][0]["name"] == ("run59" if column == "loss" else "run40")
+        # Those without a loss are last in both orders.
+        if column == "loss":
+            for order in ("ascending", "descending"):
+                assert server.rows(sort="loss", order=order)[-1]["name"] != "run40"
+                assert server.rows(sort="loss", order=order, first=59)[0]["name"] == "run40"
+
+
+def test_report_and_page_group_curves_alike(tmp_path):
+    names = ["train_loss", "val_loss", "epoch_acc/train", "epoch_acc/validation", "dev.f1", "Eval-f1", "lr", "test", "rate"]
+    with smd.Hook(str(tmp_path / "runs" / "run"), save_config=EVERY_STEP, save_all=True) as hook:
+        for step in range(3):
+            with hook.step(smd.modes.TRAIN):
+                for name in names:
+                    hook.save_scalar(name, step)
+    with Served(tmp_path, "runs") as server:
+        curves = server.get("/api/run", id=server.id_of("run"))["curves"]
+    charts = report(tmp_path, "runs/run").data["charts"]
+    assert {curve["tensor"]: curve["measure"] for curve in curves} == {line["tensor"]: chart["measure"] for chart in charts for line in chart["lines"]}
+    assert {curve["measure"] for curve in curves} == {"loss", "epoch_acc", "f1", "lr", "test", "rate"}
 
 
 @pytest.mark.parametrize(

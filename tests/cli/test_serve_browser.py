@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Browser
 from cli_trials import EVERY_STEP, record_workers
 from report_trials import HOSTILE, record_hostile, record_training
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
+from serve_page import open_page, open_runs
 from served import Served, until
 
 import smdebug as smd
@@ -20,16 +20,6 @@ PHONE = 360
 AXE = Path(os.environ.get("SMDEBUG_AXE", "")) / "node_modules/axe-core/axe.min.js"
 # If set, the pictures that the tests take are written to this folder.
 PICTURES = os.environ.get("SMDEBUG_PICTURES")
-
-
-class Address:
-    """An address that a browser can open, as a path."""
-
-    def __init__(self, url):
-        self.url = url
-
-    def as_uri(self):
-        return self.url
 
 
 def record_rate(path, rate, steps=60):
@@ -41,13 +31,6 @@ def record_rate(path, rate, steps=60):
                 hook.save("loss", np.float32(np.exp(-rate * step) + 0.1))
                 hook.save("fc.weight", np.full((4, 4), 1 - rate * step / 100, np.float32))
                 hook.save("gradient/fc.weight", np.full((4, 4), rate / (1 + step), np.float32))
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    started = Browser(tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
 
 
 @pytest.fixture(scope="module")
@@ -73,19 +56,6 @@ def picture(browser, name, height):
     if PICTURES:
         (Path(PICTURES) / f"{name}.png").write_bytes(taken)
     assert len(taken) > 5000
-
-
-def open_page(browser, served, route="", ready="tbody tr[data-id]", **options):
-    """Opens the page with the token in its address, then a part of it."""
-    browser.open(Address("about:blank"))
-    browser.open(Address(served.url + route), **options)
-    until(lambda: browser.run("return document.querySelectorAll(arguments[0]).length", ready))
-    return browser
-
-
-def open_runs(browser, served, *names, ready="#curves svg .curve", **options):
-    ids = ",".join(served.id_of(name) for name in names)
-    return open_page(browser, served, f"#/runs/{ids}", ready, **options)
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1240, False), (1240, True), (PHONE, False)])

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+import random
 import re
 import socket
 import ssl
@@ -130,6 +131,61 @@ def test_junk_does_not_stop_it(served, junk):
     assert served.ask("/api/runs")[0] == 200
 
 
+PARTS = [
+    b"GET", b"HEAD", b"POST", b" ", b"/", b"/api/run", b"/api/series", b"/api/heat", b"/api/cell", b"/events", b"/findings.json", b"?", b"&", b"=",
+    b"id", b"run", b"s", b"first", b"end", b"pixels", b"columns", b"tensor=loss", b"regex=(a*)*b", b"%00", b"%ff", b"%", b"-1", b"9223372036854775807",
+    b"1e999", b"nan", b" HTTP/1.1", b" HTTP/1.0", b"\r\n", b"\n", b"\r", b"\0", b":", b"Host: localhost", b"Last-Event-ID: list:3", b"Range: bytes=0-",
+    b"Cookie: ", b"Accept-Encoding: gzip;q=0.0000", b"Content-Length: 7", b"Content-Length: -1", b"Transfer-Encoding: chunked", b"Expect: 100-continue",
+    b"Connection: upgrade", b"Upgrade: websocket", b"\xff\xfe", b"\t", b"a" * 300,
+]  # fmt: skip
+
+
+def exchange(served, data):
+    """Sends bytes, says that none follow, and returns the beginning of what comes back."""
+    with socket.create_connection((served.host, served.port), timeout=0.3) as connection:
+        try:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            return connection.recv(4096)
+        except OSError:
+            return b""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_requests_do_not_stop_it(served, seed):
+    """Parts of requests in any order, with and without the token; and requests with bytes changed, removed and repeated."""
+    chance = random.Random(seed)
+    head = b" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + served.token.encode() + b"\r\nConnection: close\r\n"
+    run = served.id_of("run").encode()
+    for _ in range(150):
+        parts = b"".join(chance.choices(PARTS, k=chance.randrange(1, 30)))
+        kind = chance.randrange(3)
+        if kind == 0:
+            data = parts
+        else:
+            target = re.sub(rb"[\s\0]", b"+", parts)
+            data = b"GET /api/" + chance.choice([b"run", b"series", b"heat", b"cell", b"times", b"runs"]) + b"?id=" + run + b"&" + target + head + b"\r\n"
+            if kind == 2:
+                changed = bytearray(data)
+                for _ in range(chance.randrange(1, 8)):
+                    at = chance.randrange(len(changed))
+                    changed[at : at + chance.randrange(3)] = bytes(chance.choices(range(256), k=chance.randrange(3)))
+                    changed = changed or bytearray(b"x")
+                data = bytes(changed)
+        got = exchange(served, data)
+        assert not got or got.startswith(b"HTTP/1."), got
+        assert kind == 1 or served.token.encode() not in got
+    assert served.ask("/api/runs")[0] == 200
+
+
+def test_random_requests_without_the_token_read_nothing(served):
+    chance = random.Random(0)
+    for _ in range(300):
+        data = b"GET /" + b"".join(chance.choices(PARTS, k=chance.randrange(1, 20))) + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        status = exchange(served, data).split(b"\r\n")[0].split(b" ")
+        assert len(status) < 2 or status[1] != b"200", data
+
+
 @pytest.mark.parametrize("path", ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/%2fetc%2fpasswd", "/style.css/..", "/api/run?id=%00", "/\\..\\x"])
 def test_no_path_leaves_the_page(served, path):
     status, _, body = served.ask(path)
@@ -193,6 +249,36 @@ def test_clients_that_do_not_read_cost_nothing(served):
         [resident] = re.findall(r"VmRSS:\s+(\d+)", status.read())
     assert int(resident) < 100_000
     for connection in slow:
+        connection.close()
+
+
+IDLE_SECONDS = 30  # docs/live.md
+
+
+def test_clients_that_take_no_data_are_dropped(served):
+    """One reads nothing of much that it has asked for, one sends half of a request; one watches, where nothing happens."""
+    request = f"GET {script_of(served)} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {served.token}\r\n\r\n".encode()
+    slow, half = socket.socket(), socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    begin = time.monotonic()
+    for connection, data in ((slow, request * 200), (half, request[:40])):
+        connection.connect((served.host, served.port))
+        connection.settimeout(2 * IDLE_SECONDS)
+        connection.sendall(data)
+    watching = watch_list(served)
+    assert half.recv(1) == b""
+    assert IDLE_SECONDS - 5 < time.monotonic() - begin < IDLE_SECONDS + 15
+    time.sleep(5)
+    got = 0
+    try:
+        while part := slow.recv(65536):
+            got += len(part)
+    except ConnectionResetError:
+        pass
+    size = len(served.ask(script_of(served))[2])
+    assert got < 200 * size
+    watching.next()  # it was not dropped
+    for connection in (slow, half, watching):
         connection.close()
 
 
