@@ -93,7 +93,7 @@ test-java: all environment servers
 	@tools/test_java.sh build
 
 test-python: all environment original servers
-	@tools/setup.sh browser
+	@tools/setup.sh browser shells
 	@tools/axe.sh $(SMDEBUG_AXE)
 	@$(PYTEST) tests/python tests/cli tests/profiler
 

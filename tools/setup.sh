@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs missing Debian packages and prints their names.  The arguments select groups of
 # packages: demo (alone), or build (always), lint, fuzz, bench, embed, registries, java, torch, pytorch, portable,
-# browser, musl, aarch64.
+# browser, musl, aarch64, shells.
 set -eu
 
 demo="g++ make cmake ninja-build pkg-config libcjson-dev libpcre2-dev libhwy-dev rapidjson-dev python3 python3-dev
@@ -27,6 +27,8 @@ aarch64="g++-aarch64-linux-gnu qemu-user-static mmdebstrap"
 # Packages for tests of HTML pages.
 browser="chromium chromium-driver"
 command -v npm >/dev/null || browser="$browser nodejs npm"
+# Shells whose completions are tested.
+shells="zsh fish"
 
 wanted="$build"
 for group in "$@"; do
@@ -44,6 +46,7 @@ for group in "$@"; do
     musl) wanted="$wanted $musl" ;;
     aarch64) wanted="$wanted $aarch64" ;;
     browser) wanted="$wanted $browser" ;;
+    shells) wanted="$wanted $shells" ;;
     *) echo "setup.sh: unknown group of packages '$group'" >&2; exit 2 ;;
   esac
 done

@@ -1,11 +1,14 @@
 """Tests that help, manual page and completions agree, and that their examples run."""
 
 import os
+import pty
 import re
+import select
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -184,10 +187,72 @@ def test_zsh_and_fish_name_all_options(command):
     assert offered == {option for option in options_of(command) if option.startswith("--")}
 
 
+# Each line's last word, as the shells with a real completion see it.
+IN_SHELLS = [
+    ("smdebug ls run --collection w", "weights"),
+    ("smdebug rules run --rule Vanishing", "VanishingGradient"),
+    ("smdebug rules run --rule VanishingGradient,thr", "VanishingGradient,threshold="),
+    ("smdebug show run gr", "gradient/fc1.weight"),
+    ("smdebug help sh", "show"),
+]
+
+
+@pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
+def test_fish(line, offered, trials):
+    script = f"source {ROOT / 'cli/completion/smdebug.fish'}; complete -C {shlex.quote(line)}"
+    done = subprocess.run(["fish", "--no-config", "-c", script], cwd=trials, env={**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"},
+                          capture_output=True, text=True, timeout=60, check=True)  # fmt: skip
+    assert [each.split("\t")[0] for each in done.stdout.splitlines()] == [offered]
+
+
+ZSH = """
+fpath=({folder} $fpath)
+autoload -Uz compinit && compinit -u -D
+unsetopt zle_bracketed_paste prompt_cr
+PS1=
+show() {{ BUFFER="print -r -- '<'${{(q)BUFFER}}'>'" && zle accept-line }}
+zle -N show
+bindkey '^X' show
+print rea''dy
+"""
+
+
+def complete_in_zsh(line, folder):
+    """Types the line and a tab, and returns the line as zsh has completed it."""
+    near, far = pty.openpty()
+    environment = {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}", "TERM": "dumb"}
+    shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=far, stdout=far, stderr=far, cwd=folder, env=environment, start_new_session=True)
+    os.close(far)
+
+    def read(pattern):
+        got = ""
+        end = time.monotonic() + 30
+        while not (found := re.search(pattern, got)):
+            assert time.monotonic() < end, got
+            if select.select([near], [], [], 0.2)[0]:
+                got += os.read(near, 65536).decode(errors="replace")
+        return found[1]
+
+    try:
+        os.write(near, ZSH.format(folder=ROOT / "cli/completion").strip().replace("\n", "; ").encode() + b"\n")
+        read(r"(ready)\r\n")
+        os.write(near, line.encode() + b"\t\x18")
+        return read(r"\r\n<(.*?) ?>\r\n")
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(near)
+
+
+@pytest.mark.parametrize(("line", "offered"), IN_SHELLS)
+def test_zsh(line, offered, trials):
+    assert complete_in_zsh(line, trials) == f"{line.rsplit(' ', 1)[0]} {offered}"
+
+
 SHELLS = {"bash": "smdebug.bash", "zsh": "_smdebug", "fish": "smdebug.fish"}
 
 
-@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shutil.which(shell)])
+@pytest.mark.parametrize("shell", SHELLS)
 def test_the_scripts_are_well_formed(shell):
     script = ROOT / "cli/completion" / SHELLS[shell]
     subprocess.run([shell, "-n", script], check=True, timeout=60)
