@@ -19,6 +19,7 @@ constexpr std::chrono::milliseconds kIdle{150};
 constexpr std::chrono::seconds kLeastBetweenLists{2};
 constexpr int kRestOfList = 50;  // a listing may take a fiftieth of a core
 constexpr std::chrono::seconds kBetweenRemoteLooks{2};
+constexpr std::chrono::milliseconds kBetweenLooks{100};  // a page's run is looked at more often
 constexpr std::chrono::seconds kUntilRetry{10};
 constexpr std::chrono::seconds kBetweenSummaries{1};
 constexpr std::chrono::seconds kBetweenReturns{5};
@@ -196,7 +197,7 @@ bool Monitor::EvaluateOne(const std::string &id) {
   }
   const std::shared_ptr<OpenRun> run = Turn(*known);
   if (!run) return false;
-  run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : std::chrono::milliseconds(0));
+  run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : kBetweenLooks);
   const bool has_moved = run->Advance(kSlice, [&](const Finding &finding) {
     if (IsAlertable(id, finding)) alerts_.Send(run->Name(), known->row.path, finding);
   });
@@ -215,7 +216,9 @@ bool Monitor::EvaluateOne(const std::string &id) {
     in_turn_.erase(id);
     done_[id] = {known->row.last_step, known->row.state};
   }
-  return has_moved;
+  // One that has caught up with its job waits for steps.
+  const std::shared_ptr<const StepTable> steps = run->Steps();
+  return has_moved && (evaluated_to < steps->Last() || steps->has_ended);
 }
 
 bool Monitor::IsAlertable(const std::string &id, const Finding &finding) {

@@ -28,7 +28,7 @@ class Monitor {
 
   void List();
   void Evaluate();
-  // Returns true if there was something to do.
+  // Returns true if there is more to do.
   bool EvaluateAll();
   bool EvaluateOne(const std::string &id);
   // Opens a run, unless it has no news or must wait for its turn: then returns NULL.
