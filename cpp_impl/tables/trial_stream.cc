@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -96,6 +97,8 @@ class Summarizer {
         const std::vector<StepFile> files,
         store.IsMetered() ? ListWithTimes(store, &first, &last) : ListAndAsk(store, &first, &last));
     Count(files, &summary->of);
+    // Several steps are written at once.
+    if (first && last && *last < *first) std::swap(first, last);
     summary->of.first_time = Microseconds(first);
     summary->of.last_time = Microseconds(last);
     summary->state = StateOf(*summary);
