@@ -41,7 +41,7 @@ function(fail_if_missing)
   list(JOIN missing_packages " " packages)
   set(smaller "")
   if(SMDEBUG_S3)
-    set(smaller "\nlibcurl and libcrypto are only needed for trials in buckets and for the program "
+    string(CONCAT smaller "\nlibcurl and libcrypto are only needed for trials in buckets and for the program "
       "smdebug: -DSMDEBUG_S3=OFF builds without them (with pip: -Ccmake.define.SMDEBUG_S3=OFF).")
   endif()
   message(FATAL_ERROR "libsmdebug needs these, which were not found: ${libraries}.  On Debian, run\n"
