@@ -1,4 +1,5 @@
-// What the names of losses, metrics and other numbers say: `report`, `serve` and `diff` read them alike.
+// What the names of losses, metrics and other numbers say; `report`, `serve` and `diff` read them
+// alike.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kIdle{150};
 constexpr std::chrono::seconds kLeastBetweenLists{2};
 constexpr int kRestOfList = 50;  // a listing may take a fiftieth of a core
 constexpr std::chrono::seconds kBetweenRemoteLooks{2};
-constexpr std::chrono::milliseconds kBetweenLooks{100};  // a page's run is looked at more often
+constexpr std::chrono::milliseconds kBetweenLooks{100};  // the hub looks more often
 constexpr std::chrono::seconds kUntilRetry{10};
 constexpr std::chrono::seconds kBetweenSummaries{1};
 constexpr std::chrono::seconds kBetweenReturns{5};

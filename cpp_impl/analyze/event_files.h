@@ -48,6 +48,7 @@ class EventFiles {
   // nest.
   void BeginSharing() { shared_.Begin(); }
   void EndSharing() { shared_.End(); }
+  // Keeps a part that ReadRanges() has read, likewise.
   void Share(const std::string &file, uint64_t offset, std::shared_ptr<const AlignedBuffer> bytes) {
     shared_.KeepPart(file, offset, std::move(bytes));
   }

@@ -83,6 +83,8 @@ Result<std::unique_ptr<StepReader>> StepsAhead::Take(int64_t step,
   const bool is_next = expected_ == step;
   if (!is_next) Forget();
   if (ready_.empty() && reading_) ready_ = std::exchange(reading_, nullptr)->Finish();
+  // The trial may have learned of a step before those that were read.
+  if (!ready_.empty() && ready_.front()->Step() != step) Forget();
   std::unique_ptr<StepReader> reader;
   if (!ready_.empty()) {
     reader = std::move(ready_.front());
@@ -94,7 +96,8 @@ Result<std::unique_ptr<StepReader>> StepsAhead::Take(int64_t step,
   // Files of a folder are read faster than another thread hands them over.
   const bool pays = trial_.GetEventFiles().ReadsAtOnce() > 1;
   if (is_next && pays && !reading_) {
-    SMD_RETURN_IF_ERROR(Begin(ready_.empty() ? step : ready_.back()->Step(), wants));
+    // A failure is told when its step is visited.
+    static_cast<void>(Begin(ready_.empty() ? step : ready_.back()->Step(), wants));
   }
   return reader;
 }

@@ -24,8 +24,10 @@ struct FoundTrial {
 // patterns, "*", "?" and "[...]" match within one part of a path; a folder that has the pattern as
 // its name is the only match.  Folders in trials, and hidden ones, are not searched, symbolic links
 // are not followed, and at most kDepth folders lie between a path and a trial.  Fails with
-// NOT_FOUND if a path leads to no trial, INVALID_ARGUMENT, and as stores do. For the tables of
-// profilers, finds profiler folders instead: those with a folder "system" or "framework".
+// NOT_FOUND if a path leads to no trial, INVALID_ARGUMENT, and as stores do.
+//
+// For the tables of profilers, finds profiler folders instead: those with a folder "system" or
+// "framework".
 Result<std::vector<FoundTrial>> FindTrials(const Request &request);
 
 inline constexpr int kDepth = 8;

@@ -169,7 +169,7 @@ def test_trials_in_folders_of_days_are_looked_at_together(service, tmp_path, mon
     service.requests.clear()
     assert rows(scan_of(service, f"s3://{BUCKET}/jobs/2026-*", "trials")) == first
     assert listings(service, "/index/") == 0
-    # Trials of all days are looked at together.
+    # The requests for trials of different days run at the same time.
     meet(service, RUNS)
     assert rows(scan_of(service, f"s3://{BUCKET}/jobs", "trials")) == first
 

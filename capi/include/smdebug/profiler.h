@@ -89,8 +89,8 @@ SMD_FALLIBLE smd_profiler_follow(const char *path, const smd_profiler_options *o
 
 /* Rereads the configuration file if it changed; looks at most once in update_seconds.  Call it
  * between steps.  Returns 1 if events are recorded, else 0: the profiler is off, closed, of a
- * parent process, or NULL.  A file that cannot be read is logged, and changes nothing. Thread: any.
- * Since: 1.0 */
+ * parent process, or NULL.  A file that cannot be read is logged, and changes nothing.
+ * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_profiler_update(smd_profiler *profiler) SMD_NOEXCEPT;
 
 /* Returns 1 if `feature` is to be profiled at this step, now: "detailed" (modules), "dataloader",

@@ -115,6 +115,16 @@ TEST_F(StepsAheadTest, ShowsAllOfAStepThatBecameCompleteLater) {
   EXPECT_EQ(Visit(3).size(), 2U);
 }
 
+TEST_F(StepsAheadTest, ShowsAStepThatBecameKnownAfterLaterOnesWereRead) {
+  for (int64_t step = 100; step < 120; step += 2) PutStep(step);
+  for (int64_t step = 100; step < 108; step += 2) ExpectNumberAt(step);
+  PutStep(109);
+  Expect(TheTrial().Refresh());
+  ExpectNumberAt(108);
+  ExpectNumberAt(109);
+  ExpectNumberAt(110);
+}
+
 TEST_F(StepsAheadTest, AForkedProcessNeedNotWait) {
   for (int64_t step = 0; step < 5; ++step) ExpectNumberAt(step);
   const pid_t child = fork();
