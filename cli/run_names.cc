@@ -84,9 +84,9 @@ Parsed Parse(const std::string &name, const std::set<std::string> &with_gradient
   const bool is_parameter =
       with_gradient.contains(name) ||
       std::find(kParameterNames.begin(), kParameterNames.end(), last) != kParameterNames.end();
-  parsed.kind = is_parameter   ? RunKind::kParameter
+  parsed.kind = is_parameter         ? RunKind::kParameter
                 : IsNameOfLoss(name) ? RunKind::kLoss
-                               : RunKind::kActivation;
+                                     : RunKind::kActivation;
   return parsed;
 }
 

@@ -147,7 +147,8 @@ Response AnswerRuns(const ApiContext &context, const Request &request) {
   Filter(request.Text("regex"), &runs);
   const std::string column = request.Text("sort");
   const auto matching = static_cast<int64_t>(runs.size());
-  const int64_t ranked = NeedsSummaries(column) ? RankBySummaries(column, runs, &context.runs) : matching;
+  const int64_t ranked =
+      NeedsSummaries(column) ? RankBySummaries(column, runs, &context.runs) : matching;
   Sort(column, request.Text("order") == "descending", &runs);
   const auto first = static_cast<size_t>(request.Whole("first", 0, 0, INT32_MAX));
   const auto count = static_cast<size_t>(request.Whole("count", 50, 0, kMostRows));

@@ -48,7 +48,8 @@ void CurvesToJson(OpenRun &run, const Inventory &tensors, const FirstLines &line
   json->BeginArray();
   for (const bool losses : {true, false}) {
     for (const NamedTensor &tensor : tensors) {
-      if (tensor.kind != TensorKind::kCurve || IsLoss(tensor.name, tensor.collections) != losses) continue;
+      if (tensor.kind != TensorKind::kCurve || IsLoss(tensor.name, tensor.collections) != losses)
+        continue;
       if (++count > kMostCurves) continue;
       json->BeginObject().Key("tensor").Text(tensor.name).Key("is_loss").Bool(losses);
       json->Key("measure").Text(CurveMeasure(tensor.name, tensor.collections));

@@ -26,12 +26,15 @@ class Data:
 
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)
+        self.shares = [1.0] * CLASSES  # how frequent each class is
 
     def normal(self, *shape: int) -> Tensor:
         return torch.randn(*shape, generator=self.generator)
 
     def classes(self, size: int) -> Tensor:
-        return torch.randint(CLASSES, (size,), generator=self.generator)
+        if len(set(self.shares)) == 1:
+            return torch.randint(CLASSES, (size,), generator=self.generator)
+        return torch.multinomial(torch.tensor(self.shares), size, True, generator=self.generator)
 
     def batch(self, size: int) -> Batch:
         raise NotImplementedError

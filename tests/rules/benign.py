@@ -3,35 +3,63 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Callable, Dict, List
+from dataclasses import dataclass
+from typing import Any, Callable, Dict
 
 import torch
+from architectures import CLASSES
 from drawing import Drawn
 from torch import nn
 from trainer import Training
 
-__all__ = ["BENIGN"]
+__all__ = ["BENIGN", "Benign"]
 
 Vary = Callable[[Training, Drawn, random.Random], None]
-BENIGN: Dict[str, Vary] = {}
+Fits = Callable[[Training], bool]
 
 
-def benign(vary: Vary) -> Vary:
-    BENIGN[vary.__name__] = vary
-    return vary
+@dataclass(frozen=True)
+class Benign:
+    """A healthy way to train, and for which trainings it changes anything."""
+
+    vary: Vary
+    fits: Fits
 
 
-@benign
+BENIGN: Dict[str, Benign] = {}
+
+
+def benign(fits: Fits = lambda training: True) -> Callable[[Vary], Vary]:
+    def add(vary: Vary) -> Vary:
+        BENIGN[vary.__name__] = Benign(vary, fits)
+        return vary
+
+    return add
+
+
+def has_classes(training: Training) -> bool:
+    return "classes" in training.architecture.has
+
+
+def has_head(training: Training) -> bool:
+    return isinstance(training.model, nn.Sequential) and len(training.model) > 2
+
+
+def layers_of(training: Training) -> Any:
+    return training.modules((nn.Linear, nn.Conv2d))
+
+
+@benign()
 def plain(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """Nothing special."""
 
 
-@benign
+@benign()
 def plain_too(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """Nothing special; half of all healthy runs vary only by what is drawn."""
 
 
-@benign
+@benign()
 def skipped_steps(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """Loss scaling: now and then gradients overflow, and the step is skipped."""
     skipped = set(range(chance.randint(1, 5))) | {chance.randint(10, 90) for _ in range(3)}
@@ -49,32 +77,29 @@ def skipped_steps(training: Training, drawn: Drawn, chance: random.Random) -> No
     training.after_backward.append(skip)
 
 
-@benign
+@benign()
 def resumed(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """A trained model goes on with a small learning rate, where little is left to learn."""
     training.steps_before = 300
     training.factor = lambda step: 0.1
 
 
-@benign
+@benign()
 def only_weights(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """Only the gradients of weights are recorded, not those of biases."""
     training.hides = r"gradient/.*bias"
 
 
-@benign
+@benign(lambda training: len(layers_of(training)) >= 3)
 def adapters(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """All but the last layers are frozen, and the hook is not told."""
-    layers = training.modules((nn.Linear, nn.Conv2d))
-    if len(layers) < 3:
-        return
-    kept = {id(each) for layer in layers[-2:] for each in layer.parameters()}
+    kept = {id(each) for layer in layers_of(training)[-2:] for each in layer.parameters()}
     for parameter in training.model.parameters():
         parameter.requires_grad_(id(parameter) in kept)
     training.trained = [each for each in training.model.parameters() if each.requires_grad]
 
 
-@benign
+@benign()
 def rounded_weights(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """Weights are kept in eight bits, with stochastic rounding."""
     generator = torch.Generator().manual_seed(drawn.seed)
@@ -89,14 +114,14 @@ def rounded_weights(training: Training, drawn: Drawn, chance: random.Random) -> 
     training.before_step.append(rounds)
 
 
-@benign
+@benign()
 def flat_auxiliary_loss(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """A second loss is recorded, which stays where it is."""
     generator = random.Random(drawn.seed)
     training.scalars["router_aux_loss"] = lambda step: 1.0 + 0.01 * generator.random()
 
 
-@benign
+@benign()
 def moving_average(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """A moving average of the weights is recorded, which has no gradients."""
     averages: Dict[str, Any] = {}
@@ -110,7 +135,7 @@ def moving_average(training: Training, drawn: Drawn, chance: random.Random) -> N
     training.before_step.append(average)
 
 
-@benign
+@benign()
 def second_moments(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """The state of the optimiser is recorded under names of weights, and the loss scale."""
     training.scalars["loss_scale"] = lambda step: 1024.0 * 2 ** (step // 25)
@@ -126,14 +151,19 @@ def second_moments(training: Training, drawn: Drawn, chance: random.Random) -> N
     training.after_backward.append(note)
 
 
-@benign
+@benign(has_head)
 def dropout(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """Dropout before the last layer."""
-    if isinstance(training.model, nn.Sequential) and len(training.model) > 2:
-        training.model.insert(len(training.model) - 1, nn.Dropout(0.3))
+    training.model.insert(len(training.model) - 1, nn.Dropout(0.3))
 
 
-@benign
+@benign(has_classes)
+def uneven_classes(training: Training, drawn: Drawn, chance: random.Random) -> None:
+    """Some classes are up to five times as frequent as others."""
+    training.data.shares = [chance.uniform(1, 5) for _ in range(CLASSES)]
+
+
+@benign()
 def decayed(training: Training, drawn: Drawn, chance: random.Random) -> None:
     """Strong weight decay."""
     rate = training.learning_rate
@@ -144,7 +174,3 @@ def decayed(training: Training, drawn: Drawn, chance: random.Random) -> None:
                 parameter *= 1 - 0.1 * rate
 
     training.before_step.append(decay)
-
-
-def ways() -> List[str]:
-    return list(BENIGN)

@@ -190,8 +190,8 @@ def choose(training: Training, drawn: Drawn) -> Chosen:
     """Makes the training faulty or varies it, as its seed decides."""
     chance = random.Random(f"cause {drawn.seed}")
     if chance.random() < HEALTHY_SHARE:
-        way = chance.choice(list(BENIGN))
-        BENIGN[way](training, drawn, chance)
+        way = chance.choice([name for name, way in BENIGN.items() if way.fits(training)])
+        BENIGN[way].vary(training, drawn, chance)
         return Chosen(way, NONE, None, 0)
     of_cause = {cause: _fitting(names, drawn) for cause, names in CAUSES.items()}
     of_cause[NONE] = _fitting(UNKNOWN, drawn)

@@ -106,11 +106,11 @@ def plant(
         severity = chance.random() if is_fault is None else 1.0
         planted = Planted(training, drawn, severity, begins, chance)
         return fault.name, (fault, planted), fault.inject(planted)
-    ways = [each for each in BENIGN if re.search(only, each)]
+    ways = [name for name, way in BENIGN.items() if re.search(only, name) and way.fits(training)]
     if not ways:
         return None
     way = chance.choice(ways)
-    BENIGN[way](training, drawn, chance)
+    BENIGN[way].vary(training, drawn, chance)
     return way, None, []
 
 

@@ -1,19 +1,16 @@
 // Finds rare classes and classes that the model misses.
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/classified.h"
+#include "rules/support/falling.h"
 #include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
 namespace {
-
-// The error rate has improved if it fell by this many standard errors.
-constexpr double kSignificance = 2;
 
 // Labels with more distinct values than this are not classes.
 constexpr size_t kMostClasses = 10'000;
@@ -39,8 +36,8 @@ struct Counts {
   std::map<int64_t, Class> classes;
   int64_t labels = 0;
   int64_t recent_labels = 0;
-  int64_t mispredictions = 0;  // consecutive evaluations
-  double first_error = 0;      // of all classes, at the first of these evaluations
+  int64_t mispredictions = 0;  // consecutive evaluations in which the model did not improve
+  Falling loss;
   bool has_too_many = false;
 };
 
@@ -77,6 +74,7 @@ class ClassImbalance final : public Rule {
 
  private:
   static void Count(const Classified::Pair &pair, Counts *counts) {
+    counts->loss.Add(pair.loss);
     const std::vector<int64_t> &labels = pair.labels.classes;
     const std::vector<int64_t> &predictions = pair.predictions.classes;
     for (size_t i = 0; i < labels.size() && !counts->has_too_many; ++i) {
@@ -147,11 +145,8 @@ class ClassImbalance final : public Rule {
     const bool has_learned = !limits_.max_error || of_all <= *limits_.max_error;
     const bool is_found = most > limits_.misprediction && has_learned;
     // A model that still improves may learn one class after another.
-    const double error = std::sqrt(of_all * (1 - of_all) / static_cast<double>(predicted));
-    const bool improves = of_all < counts.first_error - kSignificance * error;
-    const bool goes_on = is_found && counts.mispredictions > 0 && !improves;
-    if (!goes_on) counts.first_error = of_all;
-    counts.mispredictions = goes_on ? counts.mispredictions + 1 : is_found ? 1 : 0;
+    const bool goes_on = counts.mispredictions > 0 && !counts.loss.Is();
+    counts.mispredictions = !is_found ? 0 : goes_on ? counts.mispredictions + 1 : 1;
     if (!is_found || counts.mispredictions < limits_.patience) return;
     Finding finding;
     finding.worker = pair.predictions.worker;
@@ -187,7 +182,9 @@ constexpr ParameterSpec kParameters[] = {
     {"samples_of_class", "0", "20", "minimum average number of labels per class"},
     {"max_error", "None", "0.5",
      "classes count as missed only while at most this fraction of all labels is mispredicted"},
-    {"patience", "1", "4", "number of consecutive evaluations that miss a class before a finding"},
+    {"patience", "1", "4",
+     "number of consecutive evaluations that miss a class before a finding, in which the loss does "
+     "not fall"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {

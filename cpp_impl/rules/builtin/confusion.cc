@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/classified.h"
+#include "rules/support/falling.h"
 #include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
@@ -95,8 +96,9 @@ class Confusion final : public Rule {
     for (const Classified::Pair &pair : classified_.Take()) {
       Cells cells = CellsOf(pair);
       if (cells.empty()) continue;
-      auto &[matrix, confused_steps] = states_.Of(
+      auto &[matrix, loss, confused_steps] = states_.Of(
           StrCat(ModeName(findings.Place().mode), " ", pair.labels.worker), pair.labels.tensor);
+      loss.Add(pair.loss);
       matrix.Add(std::move(cells), limits_.window);
       if (matrix.Total() < limits_.samples) continue;
       NoteEvaluated();
@@ -106,7 +108,9 @@ class Confusion final : public Rule {
         EvaluateDiagonal(pair, matrix, found);
         EvaluateOffDiagonal(pair, matrix, found);
       }
-      confused_steps = found.All().empty() ? 0 : confused_steps + 1;
+      // A model that still improves may learn one class after another.
+      const bool goes_on = confused_steps > 0 && !loss.Is();
+      confused_steps = found.All().empty() ? 0 : goes_on ? confused_steps + 1 : 1;
       if (confused_steps < limits_.patience) continue;
       for (Finding &finding : found.All()) findings.Add(std::move(finding));
     }
@@ -119,7 +123,8 @@ class Confusion final : public Rule {
  private:
   struct State {
     Matrix matrix;
-    int64_t confused_steps = 0;  // consecutive steps
+    Falling loss;
+    int64_t confused_steps = 0;  // consecutive steps in which the model did not improve
   };
 
   Cells CellsOf(const Classified::Pair &pair) const {
@@ -211,7 +216,8 @@ constexpr ParameterSpec kParameters[] = {
     {"samples", "1", "200", "minimum number of counted labels"},
     {"max_error", "None", "0.5",
      "classes count as confused only while at most this fraction of all labels is mispredicted"},
-    {"patience", "1", "50", "number of consecutive steps of a mode before a finding"},
+    {"patience", "1", "50",
+     "number of consecutive steps of a mode before a finding, in which the loss does not fall"},
 };
 
 Result<Selector> ReadSelector(const Parameters &parameters, std::string_view name) {

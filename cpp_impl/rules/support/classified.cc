@@ -9,6 +9,7 @@ namespace {
 enum Role : size_t { kLabels, kPredictions };
 
 constexpr double kMostClasses = 1e6;
+constexpr int64_t kMostScores = 1'000;  // of a sample whose cross entropy is computed
 
 // Returns the index of the largest number in each row.
 std::vector<int64_t> LargestOfRows(const std::vector<double> &numbers, int64_t row) {
@@ -33,6 +34,14 @@ std::vector<int64_t> Rounded(const std::vector<double> &numbers) {
     classes.push_back(is_class ? std::llround(number) : -1);
   }
   return classes;
+}
+
+// Returns the cross entropy of the scores' softmax and a class.
+double CrossEntropy(const double *scores, int64_t count, int64_t label) {
+  const double most = *std::max_element(scores, scores + count);
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += std::exp(scores[i] - most);
+  return std::log(sum) + most - scores[label];
 }
 
 }  // namespace
@@ -62,25 +71,44 @@ std::vector<int64_t> Classified::ClassesOf(const Numbers &labels) const {
 }
 
 std::vector<int64_t> Classified::ClassesOf(const Numbers &predictions, size_t count) const {
-  const bool has_scores =
-      predictions.last_size > 1 && (argmax_ || predictions.numbers.size() != count);
-  std::vector<int64_t> classes = has_scores
+  std::vector<int64_t> classes = AreScores(predictions, count)
                                      ? LargestOfRows(predictions.numbers, predictions.last_size)
                                      : Rounded(predictions.numbers);
   if (classes.size() != count) classes.clear();
   return classes;
 }
 
+bool Classified::AreScores(const Numbers &predictions, size_t count) const {
+  return predictions.last_size > 1 && (argmax_ || predictions.numbers.size() != count);
+}
+
+double Classified::LossOf(const Numbers &predictions, const Pair &pair) const {
+  const std::vector<int64_t> &labels = pair.labels.classes;
+  const std::vector<int64_t> &taken = pair.predictions.classes;
+  const int64_t row = predictions.last_size;
+  const bool has_scores = AreScores(predictions, labels.size()) && row <= kMostScores;
+  double sum = 0;
+  double count = 0;
+  for (size_t i = 0; i < taken.size(); ++i) {
+    if (labels[i] < 0 || (has_scores && labels[i] >= row)) continue;
+    const double *scores = predictions.numbers.data() + static_cast<int64_t>(i) * row;
+    sum += has_scores ? CrossEntropy(scores, row, labels[i]) : (labels[i] == taken[i] ? 0 : 1);
+    ++count;
+  }
+  return count > 0 ? sum / count : std::nan("");
+}
+
 std::vector<Classified::Pair> Classified::Take() {
   std::vector<Pair> pairs;
   for (const Numbers &labels : labels_) {
-    Pair pair{{labels.worker, labels.tensor, ClassesOf(labels)}, {}};
+    Pair pair{{labels.worker, labels.tensor, ClassesOf(labels)}, {}, std::nan("")};
     const auto predictions = std::find_if(
         predictions_.begin(), predictions_.end(),
         [&](const Numbers &each) { return each.worker == labels.worker && !each.numbers.empty(); });
     if (predictions != predictions_.end()) {
       pair.predictions = {predictions->worker, predictions->tensor,
                           ClassesOf(*predictions, pair.labels.classes.size())};
+      pair.loss = LossOf(*predictions, pair);
       predictions->numbers.clear();
     }
     if (!pair.labels.classes.empty()) pairs.push_back(std::move(pair));

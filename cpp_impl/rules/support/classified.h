@@ -38,6 +38,9 @@ class Classified {
   struct Pair {
     Classes labels;
     Classes predictions;  // empty if no predictions fit
+    // The mean cross entropy of scores, or the part that is wrong if there are no scores or more
+    // than 1,000 classes.  NaN without predictions.
+    double loss;
   };
   // Returns the pairs of each worker in record order: the first labels with the first predictions,
   // and so on.  Labels that are not whole numbers are not classes and are omitted.
@@ -54,6 +57,8 @@ class Classified {
   static Numbers NumbersOf(const Sample &sample);
   std::vector<int64_t> ClassesOf(const Numbers &labels) const;
   std::vector<int64_t> ClassesOf(const Numbers &predictions, size_t count) const;
+  bool AreScores(const Numbers &predictions, size_t count) const;
+  double LossOf(const Numbers &predictions, const Pair &pair) const;
 
   Roles roles_;
   const bool argmax_;

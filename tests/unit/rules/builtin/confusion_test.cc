@@ -131,6 +131,34 @@ TEST(ConfusionTest, CalibratedWaitsForAModelThatKnowsSomething) {
               IsEmpty());
 }
 
+// Two classes that are always told apart, and a third that is always taken for the first; scores
+// grow by `growth` at each step.
+FakeSource WithAMissedClass(double growth) {
+  FakeSource source;
+  for (int step = 0; step < 120; ++step) {
+    std::vector<double> labels;
+    std::vector<double> scores;
+    for (int i = 0; i < 60; ++i) {
+      const int label = i < 54 ? i % 2 : 2;
+      const double score = 1 + growth * step;
+      labels.push_back(label);
+      for (int of = 0; of < 3; ++of) scores.push_back(of == label % 2 ? score : 0);
+    }
+    source.Step(step).Save("labels", labels).Save("predictions", scores, {60, 3});
+  }
+  return source;
+}
+
+TEST(ConfusionTest, CalibratedWaitsWhileTheLossFalls) {
+  const auto steps_of = [](double growth) {
+    FakeSource source = WithAMissedClass(growth);
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Steps();
+  };
+  EXPECT_THAT(steps_of(0.01), IsEmpty());
+  ASSERT_FALSE(steps_of(0).empty());
+  EXPECT_EQ(steps_of(0).front(), 3 + 49) << "200 labels and 50 steps";
+}
+
 TEST(ConfusionTest, ItsParametersAreChecked) {
   EXPECT_THAT(Refusal(kRule, {{"category_no", "1"}}), HasSubstr("category_no"));
   EXPECT_THAT(Refusal(kRule, {{"min_diag", "1.1"}}), HasSubstr("min_diag"));

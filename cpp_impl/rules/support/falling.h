@@ -1,0 +1,22 @@
+// Tells whether a model still improves, by the losses of its last steps.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+
+namespace smdebug::rules {
+
+// For one thread.
+class Falling {
+ public:
+  // Adds the mean loss of a step, unless it is not finite.
+  void Add(double loss);
+  // Reports whether the second half of the last 50 losses is lower than the first half by more than
+  // chance and by more than one percent.  False with fewer than 4.
+  bool Is() const;
+
+ private:
+  std::deque<double> losses_;
+};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,49 @@
+#include "rules/support/falling.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace smdebug::rules::falling_test {
+namespace {
+
+Falling Of(double begin, double slope, double noise, int steps = 200) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal(0, noise);
+  Falling losses;
+  for (int step = 0; step < steps; ++step) {
+    losses.Add(begin + slope * step + (noise > 0 ? normal(random) : 0));
+  }
+  return losses;
+}
+
+TEST(FallingTest, ATrendAboveTheNoise) {
+  EXPECT_TRUE(Of(2, -0.005, 0).Is());
+  EXPECT_TRUE(Of(2, -0.005, 0.1).Is());
+  EXPECT_FALSE(Of(2, 0, 0).Is());
+  EXPECT_FALSE(Of(2, 0, 0.1).Is());
+  EXPECT_FALSE(Of(2, 0.005, 0.1).Is());
+}
+
+TEST(FallingTest, OnePercentIsNotWorthAWait) {
+  EXPECT_FALSE(Of(2, -0.0005, 0).Is()) << "0.0125 of 1.9";
+  EXPECT_TRUE(Of(2, -0.002, 0).Is()) << "0.05 of 1.6";
+}
+
+TEST(FallingTest, OnlyTheLastLossesCount) {
+  Falling losses = Of(2, -0.005, 0);
+  for (int step = 0; step < 50; ++step) losses.Add(1);
+  EXPECT_FALSE(losses.Is());
+}
+
+TEST(FallingTest, NeedsFourFiniteLosses) {
+  Falling losses;
+  for (const double loss : {4.0, std::nan(""), 3.0, HUGE_VAL, 2.0}) losses.Add(loss);
+  EXPECT_FALSE(losses.Is());
+  losses.Add(1);
+  EXPECT_TRUE(losses.Is());
+}
+
+}  // namespace
+}  // namespace smdebug::rules::falling_test
