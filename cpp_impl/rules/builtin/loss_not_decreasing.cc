@@ -216,7 +216,7 @@ class LossNotDecreasing final : public Rule {
   void EndStep(Findings &findings) override {
     for (auto &[worker, updates] : updates_) updates.EndStep();
     culprits_.Spare([&](const Finding &each) {
-      return each.check == "increasing" && HasFallingOther(each.worker, each.tensor);
+      return each.check != "above_chance" && HasFallingOther(each.worker, each.tensor);
     });
     culprits_.Report(findings);
   }

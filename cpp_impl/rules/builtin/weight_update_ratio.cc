@@ -157,9 +157,10 @@ class WeightUpdateRatio final : public Rule {
   void EvaluateElement(const Sample &sample, const Kept &before, const Kept &now,
                        const Change &change) {
     const auto others = static_cast<double>(change.count - 1);
-    // Cheaper than to search for the second largest change, and nearly always false.
+    // Cheaper than to search for the second largest change, and nearly always false.  Beside a very
+    // large change the mean of the others is lost, and 0.
     const double mean = (change.difference - change.largest) / others;
-    if (!(change.largest > *options_.element * mean) || mean == 0) return;
+    if (!(change.largest > *options_.element * mean)) return;
     const Jump jump = Jump::Between(before.value, now.value);
     const double factor = jump.Size() / jump.next;
     if (jump.changed < kLeastChanged || !(factor > *options_.element)) return;

@@ -266,6 +266,20 @@ TEST_F(Calibrated, LossesBesideTheOneThatFallsMayStay) {
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
 }
 
+TEST_F(Calibrated, ALossMayStayWhileAnotherFallsSlowly) {
+  const auto beside = [](double slope) {
+    FakeSource source;
+    for (int64_t step = 0; step < 120; ++step) {
+      const double noise = static_cast<double>(step * 7 % 5 - 2) * 0.01;
+      source.Step(step, Mode::kTrain, step).Save("aux_loss", {1 + noise});
+      source.Save("loss", {2 - slope * static_cast<double>(step) + noise});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Tensors();
+  };
+  EXPECT_THAT(beside(0.001), IsEmpty()) << "6 %";
+  EXPECT_THAT(beside(0), testing::Contains("aux_loss"));
+}
+
 // A classifier that tells four classes with that loss from some step on.
 Evaluated OfClassifier(double loss, double first = -1, int64_t steps = 120) {
   FakeSource source;

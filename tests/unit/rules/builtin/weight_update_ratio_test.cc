@@ -239,7 +239,7 @@ FakeSource WithAJump(double factor, size_t size = 40) {
 }
 
 TEST(WeightUpdateRatioTest, AnElementWhoseBitFlipped) {
-  for (const double factor : {0.25, 2.0, -4.0, 65536.0}) {
+  for (const double factor : {0.25, 2.0, -4.0, 65536.0, 0x1p64}) {
     FakeSource source = WithAJump(factor);
     const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
     ASSERT_THAT(evaluated.Checks(), ElementsAre("element")) << factor;

@@ -208,7 +208,8 @@ class OnHeldGradient(_Callback):
     holds what it held at the backward passes since the update before the last one.  So it may keep
     a gradient for a while, as a discriminator does while the generator learns.
 
-    Once, when the parameter holds None after an update, it tells rules so by a gradient of zeros.
+    Once, when the parameter holds None or only zeros after an update, it tells rules so by a
+    gradient of zeros.
     """
 
     __slots__ = ("_held", "_is_kept", "_is_told", "_name", "_parameter", "_seen", "_version")
@@ -244,16 +245,25 @@ class OnHeldGradient(_Callback):
             self._is_kept = True
 
     def _tell_if_reset(self, parameter: Any) -> None:
-        """Tells rules if the parameter holds no gradient after an update."""
+        """Tells rules if the parameter holds no gradient, or only zeros, after an update."""
         is_plain = type(parameter) is torch.nn.Parameter
         is_heard = self._hook._is_saving and self._hook._has_rules
-        if is_heard and is_plain and parameter.grad is None:
+        if is_heard and is_plain and self._is_zero(parameter.grad):
             self._is_told = True
             self._hook._on_held(self._name, torch.zeros_like(parameter))
 
+    def _is_readable(self, held: Any) -> bool:
+        """Returns False for a gradient on a device, as reading it would wait for the device."""
+        return held.device.type == "cpu" and not self._hook._late.takes(held)
+
+    def _is_zero(self, held: Any) -> bool:
+        if held is None:
+            return True
+        return held.layout is torch.strided and self._is_readable(held) and not held.detach().any()
+
     def _is_as_before(self, held: Any) -> bool:
         """Returns False if a gradient was perhaps set to zero since the last backward pass."""
-        if held.device.type == "cpu" and not self._hook._late.takes(held):
+        if self._is_readable(held):
             return bool(held.detach().any())
-        # Reading a device would wait for it.  The last backward pass has changed it once.
+        # The last backward pass has changed it once.
         return bool(held._version == self._seen + 1)
