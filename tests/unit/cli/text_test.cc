@@ -55,6 +55,8 @@ TEST(CheckWordsTest, ChecksHavePlainWords) {
 TEST(CheckWordsTest, MeasuresHaveUnits) {
   EXPECT_EQ(MeasureOf("AllZero", "").unit, "%");
   EXPECT_EQ(MeasureOf("UpdateNotApplied", "not_updated").what, "time without a change");
+  EXPECT_EQ(MeasureOf("Confusion", "min_diag").what, "share that is right");
+  EXPECT_EQ(MeasureOf("DeadExpert", "load").unit, "steps");
   EXPECT_EQ(MeasureOf("UpdateNotApplied", "another").what, "");
   EXPECT_EQ(MeasureOf("MyRule", "").what, "");
 }
