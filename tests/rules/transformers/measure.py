@@ -58,11 +58,20 @@ class Run:
     seconds: float = 0
 
 
-def run(kind: str, seed: int, folder: Path) -> Run:
+def enlarge(training: Training) -> None:
+    """Gives the model 1 to 10 million parameters."""
+    chance = random.Random(f"large {training.seed}")
+    training.shape = (chance.choice((192, 256)), chance.choice((3, 4)), 4)
+    training.batch = 8
+
+
+def run(kind: str, seed: int, folder: Path, is_large: bool = False) -> Run:
     """Trains with a fault or in a healthy way."""
     began = time.perf_counter()
     fault = FAULTS.get(kind)
     training = Training(seed, fault.is_mixture if fault else None)
+    if is_large:
+        enlarge(training)
     begins = 0
     if fault is not None:
         begins = random.Random(f"onset {seed}").randint(105, 125)
@@ -146,7 +155,7 @@ def print_figures(runs: Sequence[Run]) -> None:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--set", choices=("tuning", "claim"), default="tuning")
+    parser.add_argument("--set", choices=("tuning", "claim", "large"), default="tuning")
     parser.add_argument("--each", type=int, default=1, help="runs of each fault and way")
     parser.add_argument("--begin", type=int, default=0, help="the number of the first run")
     parser.add_argument("--only", default="", help="run only kinds whose names match")
@@ -166,7 +175,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
                     continue
                 if time.perf_counter() - began > options.seconds:
                     continue
-                runs.append(run(kind, first + 100 * number + place, folder))
+                seed = first + 100 * number + place
+                runs.append(run(kind, seed, folder, options.set == "large"))
                 each = runs[-1]
                 late = "missed" if each.is_fault and each.latency is None else ""
                 if late or each.wrong or (each.is_fault and not each.is_culprit):
