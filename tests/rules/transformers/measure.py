@@ -62,7 +62,7 @@ def enlarge(training: Training) -> None:
     """Gives the model 1 to 10 million parameters."""
     chance = random.Random(f"large {training.seed}")
     training.shape = (chance.choice((192, 256)), chance.choice((3, 4)), 4)
-    training.batch = 8
+    training.batch = min(8, training.batch)
 
 
 def run(kind: str, seed: int, folder: Path, is_large: bool = False) -> Run:
@@ -70,8 +70,6 @@ def run(kind: str, seed: int, folder: Path, is_large: bool = False) -> Run:
     began = time.perf_counter()
     fault = FAULTS.get(kind)
     training = Training(seed, fault.is_mixture if fault else None)
-    if is_large:
-        enlarge(training)
     begins = 0
     if fault is not None:
         begins = random.Random(f"onset {seed}").randint(105, 125)
@@ -80,6 +78,8 @@ def run(kind: str, seed: int, folder: Path, is_large: bool = False) -> Run:
             begins = 0
     else:
         HEALTHY[kind](training)
+    if is_large and training.workers == 1:  # jobs of two processes save all, 20 GB
+        enlarge(training)
     out = folder / f"{kind}-{seed}"
     findings = training.run(out)
     shutil.rmtree(out, ignore_errors=True)
