@@ -40,8 +40,8 @@ bool Falling::Is() const {
   if (losses_.size() < kLeast) return false;
   const size_t half = losses_.size() / 2;
   const Mean first = MeanOf(losses_.begin(), half);
-  const Mean second = MeanOf(losses_.begin() + static_cast<std::ptrdiff_t>(half),
-                             losses_.size() - half);
+  const Mean second =
+      MeanOf(losses_.begin() + static_cast<std::ptrdiff_t>(half), losses_.size() - half);
   const double fall = first.value - second.value;
   return fall > kSignificance * std::sqrt(first.squared_error + second.squared_error) &&
          fall > kLeastPart * std::abs(first.value);
