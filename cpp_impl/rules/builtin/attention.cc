@@ -7,7 +7,10 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/channels.h"
 #include "rules/support/culprits.h"
+#include "rules/support/falling.h"
+#include "rules/support/loss_names.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
@@ -76,27 +79,36 @@ std::optional<double> EntropyOf(const tensor::View &view) {
   return sum / static_cast<double>(count) / std::log(static_cast<double>(positions));
 }
 
+// An attention whose entropy becomes small while the loss falls has learned to look at one
+// position, as one that copies a token does.
 class AttentionEntropyCollapse final : public Rule {
  public:
-  AttentionEntropyCollapse(Selector selector, double least, int64_t patience)
+  AttentionEntropyCollapse(Selector probabilities, Selector losses, double least, int64_t patience)
       : Rule("AttentionEntropyCollapse"),
-        selector_(std::move(selector)),
+        roles_({std::move(probabilities), std::move(losses)}),
         least_(least),
         patience_(patience) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.Matches(tensor, membership);
+    return roles_.Ask(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
+    if (!IsTraining(sample.Place().mode)) return;
+    if (roles_.Of(sample) == kLoss) {
+      if (const auto loss = LossOf(sample)) losses_.Of(sample.Worker(), "").Add(*loss);
+      return;
+    }
     const tensor::View *elements = sample.RealElements();
-    if (elements == nullptr || !IsTraining(sample.Place().mode)) return;
+    if (elements == nullptr) return;
     const std::optional<double> entropy = EntropyOf(*elements);
     if (!entropy) return;
     NoteEvaluated();
-    int64_t &steps = steps_.Of(sample);
+    auto &[steps, is_learned] = states_.Of(sample);
     steps = *entropy < least_ ? steps + 1 : 0;
-    if (steps < patience_) return;
+    if (steps == 0) is_learned = false;
+    if (steps == patience_) is_learned = losses_.Of(sample.Worker(), "").HaveLearned();
+    if (steps < patience_ || is_learned) return;
     culprits_.Offer(sample, {-*entropy, *entropy, least_}, [&] {
       return StrCat("the mean entropy of '", sample.Tensor(), "' is ", Shortest(*entropy),
                     " of that of equal probabilities, and has been too small for ", steps,
@@ -111,10 +123,30 @@ class AttentionEntropyCollapse final : public Rule {
   }
 
  private:
-  const Selector selector_;
+  enum Role : size_t { kProbability, kLoss };
+  struct State {
+    int64_t steps = 0;  // in a row
+    bool is_learned = false;
+  };
+  // The losses of a worker.
+  class Losses {
+   public:
+    void Add(double loss) {
+      last_.Add(loss);
+      have_fallen_ = have_fallen_ || last_.Is();
+    }
+    bool HaveLearned() const { return have_fallen_ && !last_.Rises(); }
+
+   private:
+    Falling last_;
+    bool have_fallen_ = false;
+  };
+
+  mutable Roles roles_;
   const double least_;
   const int64_t patience_;
-  TensorStates<int64_t> steps_;  // in a row
+  TensorStates<State> states_;
+  TensorStates<Losses> losses_;  // by worker
   Culprits culprits_;
 };
 
@@ -127,7 +159,9 @@ constexpr ParameterSpec kEntropyParameters[] = {
     {"tensor_regex", kProbabilities, kProbabilities,
      "expressions found in the names of probabilities of attention"},
     {"least", "0.05", "0.05", "least mean entropy, relative to that of equal probabilities"},
-    {"patience", "10", "10", "number of consecutive steps before a finding"},
+    {"patience", "10", "10",
+     "number of consecutive steps before a finding, unless the loss has fallen before and does not "
+     "rise then"},
 };
 
 Result<std::unique_ptr<Rule>> MakeLogits(const Parameters &parameters) {
@@ -140,8 +174,9 @@ Result<std::unique_ptr<Rule>> MakeEntropy(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector selector, TensorsByRole(parameters, "tensor_regex", {}));
   SMD_ASSIGN_OR_RETURN(const double least, parameters.Number("least", 0, 1));
   SMD_ASSIGN_OR_RETURN(const int64_t patience, parameters.Whole("patience", 1, 1'000'000));
-  return std::unique_ptr<Rule>(
-      std::make_unique<AttentionEntropyCollapse>(std::move(selector), least, patience));
+  SMD_ASSIGN_OR_RETURN(Selector losses, Selector::Make({"losses"}, {std::string(kLossNames)}));
+  return std::unique_ptr<Rule>(std::make_unique<AttentionEntropyCollapse>(
+      std::move(selector), std::move(losses), least, patience));
 }
 
 }  // namespace

@@ -36,15 +36,17 @@ void Falling::Add(double loss) {
   if (losses_.size() > kMost) losses_.pop_front();
 }
 
-bool Falling::Is() const {
-  if (losses_.size() < kLeast) return false;
+int Falling::Direction() const {
+  if (losses_.size() < kLeast) return 0;
   const size_t half = losses_.size() / 2;
   const Mean first = MeanOf(losses_.begin(), half);
   const Mean second =
       MeanOf(losses_.begin() + static_cast<std::ptrdiff_t>(half), losses_.size() - half);
-  const double fall = first.value - second.value;
-  return fall > kSignificance * std::sqrt(first.squared_error + second.squared_error) &&
-         fall > kLeastPart * std::abs(first.value);
+  const double change = second.value - first.value;
+  const bool is_clear =
+      std::abs(change) > kSignificance * std::sqrt(first.squared_error + second.squared_error) &&
+      std::abs(change) > kLeastPart * std::abs(first.value);
+  return !is_clear ? 0 : change < 0 ? -1 : 1;
 }
 
 }  // namespace smdebug::rules

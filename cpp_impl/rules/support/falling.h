@@ -13,9 +13,14 @@ class Falling {
   void Add(double loss);
   // Reports whether the second half of the last 50 losses is lower than the first half by more than
   // chance and by more than one percent.  False with fewer than 4.
-  bool Is() const;
+  bool Is() const { return Direction() < 0; }
+  // Reports whether the second half is higher by as much.
+  bool Rises() const { return Direction() > 0; }
 
  private:
+  // Returns -1, 0 or 1.
+  int Direction() const;
+
   std::deque<double> losses_;
 };
 

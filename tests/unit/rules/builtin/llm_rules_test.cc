@@ -274,6 +274,26 @@ TEST(Attention, IsFoundWhenItSeesOnePosition) {
   EXPECT_EQ(evaluated.findings[0].tensor, "attention_probs_output_0");
 }
 
+TEST(AttentionEntropyCollapse, MayLearnToLookAtOnePosition) {
+  const auto steps_of = [](double slope) {
+    FakeSource source;
+    for (int64_t step = 0; step < 80; ++step) {
+      // The loss falls until the attention looks at one position, and then stays.
+      const bool is_sharp = step >= 60;
+      source.Step(step).Save("loss",
+                             {3 - slope * static_cast<double>(std::min<int64_t>(step, 60))});
+      source.Save("attention_probs_output_0",
+                  is_sharp ? std::vector<double>{1, 0, 0, 0} : std::vector<double>{.5, .5, 0, 0},
+                  {1, 4});
+    }
+    return Calibrated("AttentionEntropyCollapse", source).Steps();
+  };
+  EXPECT_THAT(steps_of(0.03), testing::IsEmpty());
+  ASSERT_FALSE(steps_of(0).empty());
+  EXPECT_EQ(steps_of(0).front(), 69);
+  EXPECT_FALSE(steps_of(-0.03).empty());
+}
+
 // Steps at which rows of tokens that a step lacks keep their gradient, or have none.
 FakeSource Rows(bool is_reset) {
   FakeSource source;

@@ -21,6 +21,9 @@ TEST(FallingTest, ATrendAboveTheNoise) {
   EXPECT_FALSE(Of(2, 0, 0).Is());
   EXPECT_FALSE(Of(2, 0, 0.1).Is());
   EXPECT_FALSE(Of(2, 0.005, 0.1).Is());
+  EXPECT_TRUE(Of(2, 0.005, 0.1).Rises());
+  EXPECT_FALSE(Of(2, 0, 0.1).Rises());
+  EXPECT_FALSE(Of(2, -0.005, 0.1).Rises());
 }
 
 TEST(FallingTest, OnePercentIsNotWorthAWait) {
