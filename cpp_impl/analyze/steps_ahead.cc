@@ -96,7 +96,7 @@ Result<std::unique_ptr<StepReader>> StepsAhead::Take(int64_t step,
   // Files of a folder are read faster than another thread hands them over.
   const bool pays = trial_.GetEventFiles().ReadsAtOnce() > 1;
   if (is_next && pays && !reading_) {
-    // A failure is told when its step is visited.
+    // The visit of the step reports a failure.
     static_cast<void>(Begin(ready_.empty() ? step : ready_.back()->Step(), wants));
   }
   return reader;

@@ -79,8 +79,8 @@ std::optional<double> EntropyOf(const tensor::View &view) {
   return sum / static_cast<double>(count) / std::log(static_cast<double>(positions));
 }
 
-// An attention whose entropy becomes small while the loss falls has learned to look at one
-// position, as one that copies a token does.
+// An attention whose entropy becomes small after the loss has fallen, and while it does not rise,
+// has learned to look at one position, as one that copies a token does.
 class AttentionEntropyCollapse final : public Rule {
  public:
   AttentionEntropyCollapse(Selector probabilities, Selector losses, double least, int64_t patience)
@@ -133,7 +133,7 @@ class AttentionEntropyCollapse final : public Rule {
    public:
     void Add(double loss) {
       last_.Add(loss);
-      have_fallen_ = have_fallen_ || last_.Is();
+      have_fallen_ = have_fallen_ || last_.Falls();
     }
     bool HaveLearned() const { return have_fallen_ && !last_.Rises(); }
 

@@ -145,7 +145,7 @@ class ClassImbalance final : public Rule {
     const bool has_learned = !limits_.max_error || of_all <= *limits_.max_error;
     const bool is_found = most > limits_.misprediction && has_learned;
     // A model that still improves may learn one class after another.
-    const bool goes_on = counts.mispredictions > 0 && !counts.loss.Is();
+    const bool goes_on = counts.mispredictions > 0 && !counts.loss.Falls();
     counts.mispredictions = !is_found ? 0 : goes_on ? counts.mispredictions + 1 : 1;
     if (!is_found || counts.mispredictions < limits_.patience) return;
     Finding finding;

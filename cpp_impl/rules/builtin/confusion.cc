@@ -109,7 +109,7 @@ class Confusion final : public Rule {
         EvaluateOffDiagonal(pair, matrix, found);
       }
       // A model that still improves may learn one class after another.
-      const bool goes_on = confused_steps > 0 && !loss.Is();
+      const bool goes_on = confused_steps > 0 && !loss.Falls();
       confused_steps = found.All().empty() ? 0 : goes_on ? confused_steps + 1 : 1;
       if (confused_steps < limits_.patience) continue;
       for (Finding &finding : found.All()) findings.Add(std::move(finding));

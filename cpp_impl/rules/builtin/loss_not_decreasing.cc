@@ -298,8 +298,8 @@ class LossNotDecreasing final : public Rule {
     }
   }
 
-  // Parts of a loss may rise while others fall, as the divergence of a variational autoencoder
-  // does.
+  // Parts of a loss may rise or stay while others fall, as the divergence of a variational
+  // autoencoder does.
   bool HasFallingOther(std::string_view worker, std::string_view loss) {
     const auto &falls = falls_.Of(worker, "");
     return std::any_of(falls.begin(), falls.end(),

@@ -9,7 +9,8 @@ namespace {
 enum Role : size_t { kLabels, kPredictions };
 
 constexpr double kMostClasses = 1e6;
-constexpr int64_t kMostScores = 1'000;  // of a sample whose cross entropy is computed
+// With more classes, the cross entropy would take too long.
+constexpr int64_t kMostScores = 1'000;
 
 // Returns the index of the largest number in each row.
 std::vector<int64_t> LargestOfRows(const std::vector<double> &numbers, int64_t row) {

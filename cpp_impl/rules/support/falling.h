@@ -1,7 +1,6 @@
 // Tells whether a model still improves, by the losses of its last steps.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 
 namespace smdebug::rules {
@@ -13,7 +12,7 @@ class Falling {
   void Add(double loss);
   // Reports whether the second half of the last 50 losses is lower than the first half by more than
   // chance and by more than one percent.  False with fewer than 4.
-  bool Is() const { return Direction() < 0; }
+  bool Falls() const { return Direction() < 0; }
   // Reports whether the second half is higher by as much.
   bool Rises() const { return Direction() > 0; }
 

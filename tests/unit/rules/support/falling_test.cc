@@ -16,33 +16,33 @@ Falling Of(double begin, double slope, double noise, int steps = 200) {
 }
 
 TEST(FallingTest, ATrendAboveTheNoise) {
-  EXPECT_TRUE(Of(2, -0.005, 0).Is());
-  EXPECT_TRUE(Of(2, -0.005, 0.1).Is());
-  EXPECT_FALSE(Of(2, 0, 0).Is());
-  EXPECT_FALSE(Of(2, 0, 0.1).Is());
-  EXPECT_FALSE(Of(2, 0.005, 0.1).Is());
+  EXPECT_TRUE(Of(2, -0.005, 0).Falls());
+  EXPECT_TRUE(Of(2, -0.005, 0.1).Falls());
+  EXPECT_FALSE(Of(2, 0, 0).Falls());
+  EXPECT_FALSE(Of(2, 0, 0.1).Falls());
+  EXPECT_FALSE(Of(2, 0.005, 0.1).Falls());
   EXPECT_TRUE(Of(2, 0.005, 0.1).Rises());
   EXPECT_FALSE(Of(2, 0, 0.1).Rises());
   EXPECT_FALSE(Of(2, -0.005, 0.1).Rises());
 }
 
 TEST(FallingTest, OnePercentIsNotWorthAWait) {
-  EXPECT_FALSE(Of(2, -0.0005, 0).Is()) << "0.0125 of 1.9";
-  EXPECT_TRUE(Of(2, -0.002, 0).Is()) << "0.05 of 1.6";
+  EXPECT_FALSE(Of(2, -0.0005, 0).Falls()) << "0.0125 of 1.9";
+  EXPECT_TRUE(Of(2, -0.002, 0).Falls()) << "0.05 of 1.6";
 }
 
 TEST(FallingTest, OnlyTheLastLossesCount) {
   Falling losses = Of(2, -0.005, 0);
   for (int step = 0; step < 50; ++step) losses.Add(1);
-  EXPECT_FALSE(losses.Is());
+  EXPECT_FALSE(losses.Falls());
 }
 
 TEST(FallingTest, NeedsFourFiniteLosses) {
   Falling losses;
   for (const double loss : {4.0, std::nan(""), 3.0, HUGE_VAL, 2.0}) losses.Add(loss);
-  EXPECT_FALSE(losses.Is());
+  EXPECT_FALSE(losses.Falls());
   losses.Add(1);
-  EXPECT_TRUE(losses.Is());
+  EXPECT_TRUE(losses.Falls());
 }
 
 }  // namespace
