@@ -3,12 +3,8 @@
 # proxy.  The module holds the static library of each BUILD of tools/portable.sh and the headers, so
 # that its users need neither; the build tag smdebug_system selects the library that pkg-config finds.
 set -eu
-mkdir -p "$1"
-to=$(cd "$1" && pwd)
+. "$(dirname "$0")/pack_env.sh"
 shift
-here=$(cd "$(dirname "$0")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 cp -r "$here/bindings/go" "$scratch/go"
 raw="$scratch/go/internal/raw"
 

@@ -2,15 +2,11 @@
 # Builds the Java package: jar.sh FOLDER BUILD...  FOLDER gets the jar, with the native parts of each
 # BUILD of tools/portable.sh, and the jars of its sources and its documentation.
 set -eu
-
-folder="$(mkdir -p "$1" && cd "$1" && pwd)"
+. "$(dirname "$0")/pack_env.sh"
 shift
-here="$(cd "$(dirname "$0")/.." && pwd)"
-parts="$(mktemp -d)"
-trap 'rm -rf "$parts"' EXIT
 
-for build in "$@"; do cp -r "$build/java/." "$parts"; done
+for build in "$@"; do cp -r "$build/java/." "$scratch"; done
 cd "$here/bindings/java"
 rm -f target/smdebug-*.jar
-"$here/tools/maven.sh" "$parts/jar.log" 600 package -DskipTests -Dsmdebug.native.dir="$parts"
-cp target/smdebug-*.jar "$folder"
+"$here/tools/maven.sh" "$scratch/jar.log" 600 package -DskipTests -Dsmdebug.native.dir="$scratch"
+cp target/smdebug-*.jar "$to"

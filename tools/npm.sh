@@ -2,12 +2,8 @@
 # Packs the package for Node.js: npm.sh FOLDER BUILD...  It holds the library of each BUILD of
 # tools/portable.sh; without any, its users install the library otherwise.
 set -eu
-mkdir -p "$1"
-to=$(cd "$1" && pwd)
+. "$(dirname "$0")/pack_env.sh"
 shift
-here=$(cd "$(dirname "$0")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 (cd "$here/bindings/node" && tar -c --exclude=./node_modules --exclude=./native .) | tar -x -C "$scratch"
 native="$scratch/native"
 

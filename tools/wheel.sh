@@ -2,18 +2,13 @@
 # Builds the Python packages: wheel.sh FOLDER ARCHITECTURE...  FOLDER gets the source package, and
 # for each architecture a wheel that depends on nothing but glibc 2.17 or later.
 set -eu
-
-mkdir -p "$1"
-folder=$(cd "$1" && pwd)
+. "$(dirname "$0")/pack_env.sh"
 shift
-cd "$(dirname "$0")/.."
+cd "$here"
 . tools/release_env.sh
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/libsmdebug
 mkdir -p "$cache"
 tools/venv.sh "$cache/packages" tests/packages/requirements.txt bindings/requirements.txt
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
 export PATH="$cache/packages/bin:$PATH" CCACHE_BASEDIR="$scratch" CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content
 export SMDEBUG_SWIG="$cache/packages/bin/swig"
 
@@ -44,6 +39,6 @@ for architecture in "$@"; do
     -Ccmake.define.Python_INCLUDE_DIR="$scratch/include" "$scratch"/*.tar.gz
   quietly python -m wheel tags --remove \
     --platform-tag "manylinux_2_17_$architecture.manylinux2014_$architecture" "$scratch"/*linux_"$architecture".whl
-  mv "$scratch"/*.whl "$folder"
+  mv "$scratch"/*.whl "$to"
 done
-mv "$scratch"/*.tar.gz "$folder"
+mv "$scratch"/*.tar.gz "$to"
