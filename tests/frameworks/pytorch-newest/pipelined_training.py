@@ -1,6 +1,7 @@
-"""Trains the stages of a pipeline in two processes: pipelined_training.py FOLDER RANK KIND.
+"""Trains the stages of a pipeline in two processes, for each kind: pipelined_training.py FOLDER.
 
-Each process writes what its hook should have recorded to FOLDER/<rank>.pt.
+Each process writes what its hook should have recorded to FOLDER/<kind>/<rank>.pt, and what it says
+on standard error to FOLDER/<kind>/<rank>.log.
 """
 
 import os
@@ -11,6 +12,7 @@ import smdebug
 import smdebug.pytorch as smd
 import torch
 import torch.distributed as dist
+from ranks import run_ranks
 from torch import nn
 from torch.distributed.pipelining import (
     PipelineStage,
@@ -33,7 +35,9 @@ def stages_of(rank, kind):
     return {rank: nn.Sequential(*parts[2 * rank : 2 * rank + 2])}
 
 
-def main(folder, rank, kind):
+def train(folder, kind, rank):
+    os.dup2(os.open(folder / f"{rank}.log", os.O_CREAT | os.O_WRONLY), 2)
+    torch.set_num_threads(1)
     dist.init_process_group("gloo", f"file://{folder}/store", rank=rank, world_size=2)
     parts = stages_of(rank, kind)
     count = 4 if kind == "interleaved" else 2
@@ -83,4 +87,7 @@ def main(folder, rank, kind):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    for kind in KINDS:
+        folder = Path(sys.argv[1]) / kind
+        folder.mkdir()
+        run_ranks(2, train, folder, kind)

@@ -1,8 +1,8 @@
-"""One of several processes that train a model together, with a hook.
+"""Several processes train a model together, with a hook.
 
-usage: python sharded_training.py FOLDER RANK WORKERS
+usage: python sharded_training.py FOLDER
 
-For each kind of that many workers, records FOLDER/<kind>/trial, and writes
+For each kind, records FOLDER/<kind>/trial, and each process writes
 FOLDER/<kind>/<rank>.pt: for each step and parameter the weights before the step and the gradients
 that were applied, as plain PyTorch has them in this process.  FOLDER/<kind>/whole.pt has those of the whole, and
 FOLDER/<kind>/<rank>.log what the hook warned of.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import smdebug.pytorch as smd
 import torch
+from ranks import run_ranks
 from torch import distributed, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import (
@@ -148,8 +149,9 @@ def train(kind, folder, rank):
         torch.save(wholes, folder / "whole.pt")
 
 
-if __name__ == "__main__":
-    root, rank, workers = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+def train_kinds(root, workers, rank):
+    """Trains all kinds that have so many workers."""
+    torch.set_num_threads(1)
     meeting = f"file://{root.resolve()}/meeting_of_{workers}"
     distributed.init_process_group("gloo", meeting, rank=rank, world_size=workers)
     for kind, of_kind in KINDS.items():
@@ -162,3 +164,8 @@ if __name__ == "__main__":
         logging.getLogger("smdebug").removeHandler(log)
         distributed.barrier()
     distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    for workers in sorted(set(KINDS.values())):
+        run_ranks(workers, train_kinds, Path(sys.argv[1]), workers)

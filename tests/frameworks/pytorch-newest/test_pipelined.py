@@ -19,24 +19,29 @@ SCRIPT = Path(__file__).with_name("pipelined_training.py")
 pytestmark = pytest.mark.timeout(120)
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the folder with the trainings of all kinds."""
+    folder = tmp_path_factory.mktemp("pipelined")
+    done = subprocess.run(
+        [sys.executable, SCRIPT, folder], env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    said = "".join(each.read_text() for each in folder.rglob("*.log"))
+    assert done.returncode == 0, done.stderr + said
+    return folder
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_stage_records_what_it_applies(kind: str, tmp_path: Path) -> None:
-    running = [
-        subprocess.Popen(
-            [sys.executable, SCRIPT, tmp_path, str(rank), kind],
-            env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(2)
-    ]  # fmt: skip
-    for process in running:
-        _, errors = process.communicate(timeout=100)
-        assert process.returncode == 0, errors
-        assert "no loss was recorded" not in errors
-    trial = create_trial(str(tmp_path / "run"))
+def test_each_stage_records_what_it_applies(kind: str, trained: Path) -> None:
+    folder = trained / kind
+    for rank in range(2):
+        assert "no loss was recorded" not in (folder / f"{rank}.log").read_text()
+    trial = create_trial(str(folder / "run"))
     assert trial.steps() == list(range(STEPS))
     names = trial.tensor_names()
     for rank in range(2):
-        for step, expected in enumerate(torch.load(tmp_path / f"{rank}.pt")):
+        for step, expected in enumerate(torch.load(folder / f"{rank}.pt")):
             for name, values in expected.items():
                 recorded = trial.tensor(name).value(step, worker=f"worker_{rank}")
                 assert np.array_equal(recorded, values.numpy().reshape(recorded.shape)), name

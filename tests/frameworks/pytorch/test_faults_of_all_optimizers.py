@@ -114,7 +114,7 @@ def test_updates_lost_to_low_precision(job: Job, tmp_path: Any) -> None:
 def test_a_model_learns_its_samples_by_heart(job: Job, tmp_path: Any) -> None:
     x, y = job.clusters()
     wrong = torch.randint(5, y.shape)
-    job.model, job.steps = mlp(256), 400
+    job.model, job.steps = mlp(96), 400
 
     def batch() -> Any:
         chosen = torch.randperm(len(x))[:16]
