@@ -75,12 +75,12 @@ check: all environment
 	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) -LE 'lint|slow'
 	@$(PYTEST) $(QUICK)
 
-# All parts that need no other build; two parts at once, as most leave a processor free, the longest first.  Not $(MAKE),
+# All parts that need no other build, the longest first; three at once, as most wait for half of their time.  Not $(MAKE),
 # which -n would run.
-PARTS := cpp python storage frameworks go java docs packages
+PARTS := frameworks python cpp storage packages go java docs
 test: all environment original servers
 	@echo "Testing: $(PARTS). Each part prints its results when it ends."
-	@make --no-print-directory -k -j 2 --output-sync=target $(PARTS:%=test-%)
+	@make --no-print-directory -k -j 3 --output-sync=target $(PARTS:%=test-%)
 
 test-cpp: all
 	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) $(if $(ONLY),-R '$(ONLY)')
