@@ -1,6 +1,6 @@
-"""Prints what the charts of a smdebug's notebook_utils show, as JSON; lists are digests.
+"""Prints what the charts of a smdebug's notebook_utils show, a line of JSON each; lists are digests.
 
-usage: dump_charts.py FOLDER
+usage: dump_charts.py FOLDER...
 
 fixtures/charts.json holds what smdebug 1.0.34 answers, with Bokeh 2.4.3.
 """
@@ -89,6 +89,7 @@ def answers(folder):
     }
 
 
-with contextlib.redirect_stdout(io.StringIO()):
-    found = answers(sys.argv[1])
-print(json.dumps(found))
+for folder in sys.argv[1:]:
+    with contextlib.redirect_stdout(io.StringIO()):
+        found = answers(folder)
+    print(json.dumps(found))

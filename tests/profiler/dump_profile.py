@@ -1,6 +1,10 @@
-"""Prints what a package reads from a profiler folder, as JSON: dump_profile.py FOLDER QUERIES OUT"""
+"""Prints what a package reads from profiler folders, a line of JSON each: dump_profile.py OUT FOLDER...
+
+FOLDER/queries.json holds what is asked; merged timelines are written to OUT/<name of the folder>.
+"""
 
 import json
+import os
 import sys
 
 from smdebug.profiler.algorithm_metrics_reader import LocalAlgorithmMetricsReader
@@ -66,8 +70,8 @@ def read(path, asked):
     }
 
 
-def main(path, queries, out):
-    with open(queries) as file:
+def answers_of(path, out):
+    with open(os.path.join(path, "queries.json")) as file:
         asked = json.load(file)
     answers = {**read(path, asked), "merged": merged(path, asked["merge"], out)}
     frames = PandasFrame(path)
@@ -104,5 +108,8 @@ def main(path, queries, out):
 
 
 if __name__ == "__main__":
-    result = main(*sys.argv[1:])
-    print("\n" + json.dumps(result))
+    for folder in sys.argv[2:]:
+        out = os.path.join(sys.argv[1], os.path.basename(folder))
+        os.mkdir(out)
+        result = answers_of(folder, out)
+        print("\n" + json.dumps(result))

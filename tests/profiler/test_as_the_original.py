@@ -14,32 +14,36 @@ ORIGINAL = os.environ.get("SMDEBUG_ORIGINAL_PYTHON", "")
 pytestmark = pytest.mark.timeout(120)
 
 
-def dumped(python, folder, out, environment):
+SCENARIOS = ["healthy", "step_outliers", "multi_node", "torn_line"]
+
+
+def dumped(python, out, environment):
+    """Returns what a package reads from each scenario."""
+    out.mkdir()
     done = subprocess.run(
-        [
-            python,
-            str(HERE / "dump_profile.py"),
-            str(folder),
-            str(folder / "queries.json"),
-            str(out),
-        ],
+        [python, str(HERE / "dump_profile.py"), str(out)]
+        + [str(HERE / "fixtures" / scenario) for scenario in SCENARIOS],
         capture_output=True,
         text=True,
         check=False,
         env={**environment, "SMDEBUG_LOG_LEVEL": "off", "TZ": "UTC", "PYTHONHASHSEED": "0"},
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    return dict(zip(SCENARIOS, map(json.loads, lines), strict=True))
 
 
-@pytest.mark.parametrize("scenario", ["healthy", "step_outliers", "multi_node", "torn_line"])
-def test_both_read_the_same(scenario, tmp_path):
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("profiles")
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    (tmp_path / "theirs").mkdir()
-    (tmp_path / "ours").mkdir()
-    folder = HERE / "fixtures" / scenario
-    theirs = dumped(ORIGINAL, folder, tmp_path / "theirs", plain)
-    ours = dumped(sys.executable, folder, tmp_path / "ours", dict(os.environ))
+    theirs = dumped(ORIGINAL, folder / "theirs", plain)
+    return dumped(sys.executable, folder / "ours", dict(os.environ)), theirs
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_both_read_the_same(scenario, both):
+    ours, theirs = (each[scenario] for each in both)
     assert ours.keys() == theirs.keys()
     for part in ("timesteps", "begin_end"):
         for mine, other in zip(ours[part], theirs[part]):
