@@ -25,7 +25,7 @@ OPTIONS = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DBUILD_SHARED_L
 def prefix(tmp_path_factory):
     folder = tmp_path_factory.mktemp("static")
     sources = copy_of_sources(folder / "sources")
-    build = sources / "build"
+    build = sources / "build-static"  # `build` is that of pip
     run(["cmake", "-S", sources, "-B", build, *OPTIONS], folder)
     compile_library(build, sources)
     run(["cmake", "--install", build, "--prefix", folder / "prefix"], folder)
@@ -205,7 +205,8 @@ def test_pip_without_s3(prefix, tmp_path):
     environment = new_environment(tmp_path / "venv")
     environment.build("-Ccmake.define.SMDEBUG_S3=OFF", prefix.parent / "sources")
     assert "without numpy" in environment.run(ROOT / "tests/packages/smoke.py", tmp_path / "run")
-    said = run(["sh", "-c", f"{tmp_path}/venv/bin/smdebug --version 2>&1 || true"], tmp_path)
+    # Not the package of the main build, which has the program.
+    said = run(["sh", "-c", f"{tmp_path}/venv/bin/smdebug --version 2>&1 || true"], tmp_path, PYTHONPATH="")
     assert "build the package with S3, which the program needs" in said
     [library] = (tmp_path / "venv").rglob("libsmdebug.so.1")
     assert "libcurl" not in run(["readelf", "-d", library], tmp_path)
