@@ -17,6 +17,14 @@ namespace {
 // The number of bytes of a file that are buffered before they are written.
 constexpr size_t kWorthWriting = size_t{1} << 20;
 
+// The collections whose numbers are shown first.  TensorBoard sorts by tag, digits before letters,
+// and opens the first two groups, which are the parts of tags before the first "/".
+struct FirstGroup {
+  const char *collection;
+  const char *tag;
+};
+constexpr FirstGroup kFirstGroups[] = {{"losses", "0_losses/"}, {"metrics", "0_metrics/"}};
+
 // Statistics of whole tensors appear under the names of these reductions.  If both exist, the
 // tensor's statistics win.
 bool IsShownOfTensors(tensor::Reduction reduction) {
@@ -122,11 +130,23 @@ class Exporter {
       run.Scalar(step, at, StrCat(name, "/", tensor::ReductionName(*reduction)),
                  statistics->plain.sum);
     } else if (statistics->count == 1) {
-      run.Scalar(step, at, name, statistics->plain.sum);
+      SMD_ASSIGN_OR_RETURN(const std::string tag, TagOfNumber(name));
+      run.Scalar(step, at, tag, statistics->plain.sum);
     } else if (statistics->count > 1) {
       ExportSpread(name, view, *statistics, step, at, run);
     }
     return Status::Ok();
+  }
+
+  // Returns the tag of a tensor of one element.
+  Result<std::string> TagOfNumber(const std::string &name) const {
+    for (const FirstGroup &group : kFirstGroups) {
+      const config::CollectionPtr collection = trial_.Collections().Find(group.collection);
+      if (!collection) continue;
+      SMD_ASSIGN_OR_RETURN(const bool has, collection->Has(name));
+      if (has) return StrCat(group.tag, name);
+    }
+    return name;
   }
 
   // Returns success for a record that is damaged or whose file is missing: the others are exported.

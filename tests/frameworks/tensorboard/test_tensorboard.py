@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
 
@@ -19,6 +20,12 @@ from reading import histograms, records, scalars
 import smdebug
 from smdebug import Collection, Hook, ReductionConfig, SaveConfig, create_trial, modes
 from smdebug.core.writer import FileWriter
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "cli"))
+
+from browser import Browser  # noqa: E402
+from serve_page import Address  # noqa: E402
+from served import until  # noqa: E402
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tensorboard" / "trial"
 EVERY_STEP = SaveConfig(save_interval=1)
@@ -156,7 +163,7 @@ def test_a_stored_trial_is_converted(out_dir: str, tmp_path: Path) -> None:
     for name, of in {"min": np.min, "max": np.max, "mean": np.mean, "std": np.std}.items():
         assert shown[f"net.weight/{name}"] == pytest.approx([of(w) for w in weights], rel=1e-6)
     assert shown["net.weight/l2"] == pytest.approx([np.linalg.norm(w) for w in weights], rel=1e-6)
-    assert shown["loss"] == [1.0, 0.5, pytest.approx(1 / 3)]
+    assert shown["0_losses/loss"] == [1.0, 0.5, pytest.approx(1 / 3)]
     assert shown["scalar/rate"] == [0.5] * 3
     assert len(histograms(tmp_path / "board" / "TRAIN")["net.weight"]) == 3
     assert scalars(tmp_path / "board" / "EVAL")["net.weight/max"] == [4.0]
@@ -203,21 +210,58 @@ def port() -> int:
         return int(free.getsockname()[1])
 
 
-def test_a_running_tensorboard_serves_it(out_dir: str, port: int) -> None:
-    folder = record(out_dir)
+@contextmanager
+def tensorboard(folder: Path, port: int) -> Iterator[str]:
+    """Serves a folder, and returns the address."""
     command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(folder)]
     server = subprocess.Popen(
         [*command, "--host", "127.0.0.1", "--port", str(port), "--load_fast=false"],
         stderr=subprocess.DEVNULL,
     )
     try:
-        tags = ask_until_there(f"http://127.0.0.1:{port}/data/plugin/histograms/tags")
-        assert sorted(tags["TRAIN"]) == ["gradients/gradient/net.weight", "weights/net.weight"]
-        tags = ask_until_there(f"http://127.0.0.1:{port}/data/plugin/scalars/tags")
-        assert sorted(tags["TRAIN"]) == ["loss", "scalar/rate"]
+        ask_until_there(f"http://127.0.0.1:{port}/data/plugin/histograms/tags")
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait(30)
+
+
+def test_a_running_tensorboard_serves_it(out_dir: str, port: int) -> None:
+    with tensorboard(record(out_dir), port) as address:
+        tags = ask_until_there(f"{address}/data/plugin/histograms/tags")
+        assert sorted(tags["TRAIN"]) == ["gradients/gradient/net.weight", "weights/net.weight"]
+        tags = ask_until_there(f"{address}/data/plugin/scalars/tags")
+        assert sorted(tags["TRAIN"]) == ["loss", "scalar/rate"]
+
+
+def test_losses_and_metrics_are_shown_first(out_dir: str, tmp_path: Path, port: int) -> None:
+    with Hook(
+        out_dir, save_config=EVERY_STEP, include_collections=["weights", "metrics"]
+    ) as hook:
+        hook.get_collection("metrics").include("accuracy")
+        for step in range(3):
+            with hook.step(modes.TRAIN):
+                # Digits, capitals and "a" sort before "loss".
+                for name in ("0.weight", "Dense_0.weight", "a.weight"):
+                    hook.save(name, np.ones(3))
+                hook.save("val_loss", np.float32(step))
+                hook.save("per_example_loss", np.ones(3))
+                hook.save("train_accuracy", np.float32(step))
+    create_trial(out_dir).export_tensorboard(tmp_path / "board")
+    with tensorboard(tmp_path / "board", port) as address:
+        shown = Browser(tmp_path / "profile")
+        try:
+            shown.open(Address(address), height=1200)  # cards out of sight have no tag
+            script = "return [...document.querySelectorAll('.group-title')].map(e => e.textContent)"
+            titles = until(lambda: (found := shown.run(script))[1:] and found)
+            script = "return [...document.querySelectorAll('card-view .tag')].map(e => e.title)"
+            cards = until(lambda: shown.run(script)[1:] and shown.run(script))
+        finally:
+            shown.close()
+    assert titles[:4] == ["Pinned", "0_losses", "0_metrics", "0.weight"]
+    assert "per_example_loss" in titles
+    # These two groups are open when the page is.
+    assert cards == ["0_losses/val_loss", "0_metrics/train_accuracy"]
 
 
 def ask_until_there(url: str, seconds: float = 60) -> dict:

@@ -41,6 +41,21 @@ TEST_F(TensorboardExportTest, OneElementIsAScalarAndMoreAreAHistogramAndStatisti
   EXPECT_THAT(text, Not(HasSubstr("one/mean")));
 }
 
+TEST_F(TensorboardExportTest, TagsOfLossesAndMetricsSortFirst) {
+  store_->Put(format::CollectionsFileName("worker_0"),
+              R"({"collections": {"losses": {"name": "losses", "include_regex": ["[Ll]oss"]},
+                  "metrics": {"name": "metrics", "tensor_names": ["accuracy"]}},
+                  "_meta": {"num_workers": 1}})");
+  StepFiles(0).Add("loss", {1}).Add("accuracy", {1}).Add("a_loss", {1, 2}).Put(*store_);
+  PutOldEndMarker();
+  Expect(ExportTensorboard(TheTrial(), board_));
+  const std::string text = board_.Files().begin()->second;
+  for (const char *tag : {"0_losses/loss", "0_metrics/accuracy", "a_loss/mean"}) {
+    EXPECT_THAT(text, HasSubstr(tag));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("0_losses/a_loss")));
+}
+
 TEST_F(TensorboardExportTest, SkipsRecordsThatAreDamagedOrNotThere) {
   StepFiles damaged(0);
   damaged.Add("first", {1}).Add("second", {2}).Events()[20] ^= 1;

@@ -297,8 +297,10 @@ class Trial(TrialDisplay, ABC):
     def export_tensorboard(self, folder: Union[str, os.PathLike[str]]) -> None:
         """Exports the steps recorded so far for stock TensorBoard.
 
-        A tensor of one element becomes a scalar.  Other tensors become a histogram and the
-        scalars "<tensor>/min", max, mean, std and l2.  Saved reductions are scalars too.
+        A tensor of one element becomes a scalar; losses and metrics are named "0_losses/<tensor>"
+        and "0_metrics/<tensor>", which TensorBoard shows first.  Other tensors become
+        a histogram and the scalars "<tensor>/min", max, mean, std and l2.  Saved reductions are
+        scalars too.
         Each mode is a run; with several workers, each worker of a mode is one.
 
         Parameters
