@@ -105,6 +105,14 @@ def test_axes_have_titles(charts):
     assert charts.run("return [...document.querySelectorAll('.axis-title')].map((e) => e.textContent)") == ["step", "l2 norm"]
 
 
+def test_the_legend_names_a_single_line_of_another_mode(charts):
+    """Its dashes would say nothing."""
+    draw(charts, "LineChart", {"lines": [{**line([0, 1], [1, 2], "EVAL"), "dash": "6 3"}]}, title="accuracy")
+    assert "EVAL" in charts.find(".legend").text
+    draw(charts, "LineChart", {"lines": [line([0, 1], [1, 2], "TRAIN")]}, title="accuracy")
+    assert "TRAIN" not in charts.run("return [...document.querySelectorAll('.legend')].at(-1).textContent")
+
+
 def test_the_legend_counts_what_it_does_not_show(charts):
     draw(charts, "LineChart", {"lines": [line([0, 1], [1, 2])], "hidden": 5}, title="a")
     assert "and 5 lines not shown" in charts.find(".legend").text
@@ -323,6 +331,10 @@ def demo(browser):
         {"label": "VanishingGradient", "badge": "1", "href": "#1", "isLook": False, "what": "findings", "count": 3, "steps": [31, 32, 60]}]})  # fmt: skip
     draw(browser, "Sparkline", {"x": steps, "y": losses, "marks": [4]}, title="layer0.weight")
     draw(browser, "Bars", {"labels": ["age", "tax"], "values": [0.75, 0.25]})
+    draw(browser, "ConfusionMatrix", {"classes": [0, 1], "counts": [[40, 2], [5, 9]]})
+    draw(browser, "Roc", {"curves": [{"class": "yes", "area": 0.8, "x": [0, 0.2, 1], "y": [0, 0.8, 1]}]})
+    labels = np.linspace(0, 4, 30)
+    draw(browser, "Residuals", {"labels": labels.tolist(), "predictions": (labels + rng.normal(size=30) / 4).tolist()})
 
 
 def differing(picture, golden):

@@ -121,6 +121,25 @@ def test_the_sign_of_a_headline_overlaps_no_text(browser, served):
     assert sign[0] + 8 < sign[1] <= text[0]
 
 
+def test_findings_have_the_numbers_of_their_marks(browser, served):
+    open_runs(browser, served, "training")
+    assert browser.run("return document.querySelector('.headline .culprit').textContent").startswith("Likely cause: ")
+    rows = browser.run("return [...document.querySelectorAll('.found tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+    first = {}
+    for number, level, _, step, *_ in rows:
+        if level == "finding":
+            first.setdefault(int(number), int(step))
+    labels = browser.run("return [...document.querySelector('#curves .surface').querySelectorAll('.mark-label')].flatMap((e) => e.textContent.split(' '))")
+    assert [int(label) for label in labels] == sorted(first) and list(first.values()) == sorted(first.values())
+    assert len(browser.run("return [...document.querySelector('#curves .surface').querySelectorAll('.mark')]")) == len(set(first.values()))
+
+
+def test_names_in_a_phones_list_are_whole(browser, served):
+    open_page(browser, served, width=PHONE)
+    heights = browser.run("return [...document.querySelectorAll('.list tbody th a')].map((e) => e.getClientRects().length)")
+    assert set(heights) == {1}
+
+
 def test_a_page_is_few_requests(browser, served):
     """A slow tunnel costs a round trip each; the script and the style are kept."""
     for _ in range(2):

@@ -346,7 +346,7 @@ function drawLineChart(element, data, {
     if (labels === legendText) return;
     legendText = labels;
     legend.replaceChildren(
-      ...(lines.length > 1 || hidden ? lines.map(buttonOf) : []),
+      ...(lines.length > 1 || hidden || lines.some((line) => line.dash) ? lines.map(buttonOf) : []),
       ...(hidden ? [make('span', { class: 'unshown' }, `and ${countText(hidden, 'line')} not shown`)] : []),
       ...(canSwitch && hasRange ? [logSwitch] : []));
     legend.hidden = legend.children.length === 0;

@@ -1,6 +1,7 @@
 // Losses and metrics of one run or of several, growing.
 
 import { get, numbers, settled } from './api.js';
+import { firstOfRules } from './findings.js';
 
 const MOST_CHARTS = 24;
 const MOST_SERIES = 64;
@@ -88,15 +89,12 @@ export async function drawCharts(place, runs) {
   place.append(make('div', { class: 'controls' },
     chooser('Horizontal axis', axes, choose),
     slider('Smoothing', 0.99, 0.01, smooth),
-    make('span', { class: 'hint' }, 'Drag over a chart to zoom; double click shows all.')), grid, note);
+    make('span', { class: 'hint' }, 'Drag over a chart to zoom; double click shows all. Dotted lines mark the first finding of each rule.')), grid, note);
   if (charts.length > shown.length) note.textContent = `${countText(charts.length - shown.length, 'more chart')} are not shown.`;
   if (!charts.length) note.textContent = 'No loss or metric was recorded.';
 
-  const marksOf = () => (axis.title !== 'step' ? [] : runs.flatMap((run) => {
-    const first = new Map();
-    run.findings.forEach((each) => each.status === 'finding' && !first.has(each.rule) && first.set(each.rule, each.step));
-    return [...first.values()].map((step, i) => ({ x: step, label: runs.length === 1 ? String(i + 1) : '' }));
-  }));
+  const marksOf = () => (axis.title !== 'step' ? [] : runs.flatMap((run) =>
+    [...firstOfRules(run.findings).values()].map((step, i) => ({ x: step, label: runs.length === 1 ? String(i + 1) : '' }))));
   const dataOf = (chart) => ({
     lines: chart.lines.map((line, _, lines) => ({
       label: labelOfLine(line, lines), colour: line.colour, dash: line.dash, y: line.y,

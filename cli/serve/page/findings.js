@@ -2,8 +2,20 @@
 
 const MOST = 30;
 
-// Returns an object with `update(run)`.
-export function drawFindings(place, run, isShort) {
+// Returns the step of the first finding of each rule, by rule, in order: the charts mark and number these.
+export function firstOfRules(findings) {
+  const first = new Map();
+  findings.forEach((each) => each.status === 'finding' && !first.has(each.rule) && first.set(each.rule, each.step));
+  return first;
+}
+
+function wordOf({ confidence }, isInSentence) {
+  const word = confidence < 0.5 ? 'possible' : 'likely';
+  return isInSentence ? word : word[0].toUpperCase() + word.slice(1);
+}
+
+// Returns an object with `update(run)`.  A run's findings are short next to those of others, with `colour`, its curves'.
+export function drawFindings(place, run, isShort, colour = 0) {
   const box = make('div', { class: 'headline', role: 'status' });
   const all = make('details', { class: 'found' });
   place.append(box, all);
@@ -12,17 +24,18 @@ export function drawFindings(place, run, isShort) {
   function headline({ name, causes, findings, count, evaluated, last }) {
     const first = findings.find((each) => each.status === 'finding');
     const head = isShort ? `${name}: ` : '';
+    const sample = isShort ? make('span', { class: `run r${colour % COLOURS}`, 'aria-hidden': 'true' }) : null;
     if (!first) {
       const isDone = evaluated >= last && last >= 0;
       box.className = `headline ${isDone ? 'good' : 'idle'}${isShort ? ' short' : ''}`;
       return [make('div', { class: 'sign', 'aria-hidden': 'true' }, isDone ? '✓' : '…'),
-        make('div', {}, make('p', { class: 'culprit' }, `${head}${isDone ? 'The rules found nothing' : 'The rules have found nothing so far'}`),
+        make('div', {}, make('p', { class: 'culprit' }, sample, `${head}${isDone ? 'The rules found nothing' : 'The rules have found nothing so far'}`),
           make('p', { class: 'counts' }, last < 0 ? 'No step was recorded yet.' : `Evaluated up to step ${evaluated} of ${last}.`))];
     }
     box.className = `headline bad${isShort ? ' short' : ''}`;
     const cause = causes[0];
-    const lines = cause ? [make('p', { class: 'culprit' }, `${head}${cause.confidence < 0.5 ? 'possible' : 'likely'} cause: ${cause.title}`), isShort ? null : make('p', {}, cause.advice)]
-      : [make('p', { class: 'culprit' }, `${head}${first.tensor || first.rule}`)];
+    const lines = cause ? [make('p', { class: 'culprit' }, sample, `${head}${wordOf(cause, isShort)} cause: ${cause.title}`), isShort ? null : make('p', {}, cause.advice)]
+      : [make('p', { class: 'culprit' }, sample, `${head}${first.tensor || first.rule}`)];
     return [make('div', { class: 'sign', 'aria-hidden': 'true' }, '✕'),
       make('div', {}, ...lines, make('p', {}, `First: ${formatStep(first.step, first.mode, first.mode_step)}, ${first.rule}: ${first.message}`),
         make('p', { class: 'counts' }, countText(count, 'finding')))];
@@ -34,13 +47,15 @@ export function drawFindings(place, run, isShort) {
     text = state;
     box.replaceChildren(...headline(next));
     all.hidden = next.findings.length === 0;
-    const rows = next.findings.slice(0, MOST).map((each) => make('tr', {},
+    const numbers = [...firstOfRules(next.findings).keys()];
+    const numberOf = (each) => (each.status === 'finding' ? make('span', { class: 'badge' }, String(numbers.indexOf(each.rule) + 1)) : '');
+    const rows = next.findings.slice(0, MOST).map((each) => make('tr', {}, make('td', {}, numberOf(each)),
       make('td', {}, make('span', { class: each.status === 'finding' ? 'status bad' : 'status idle' }, each.status === 'finding' ? 'finding' : 'worth a look')),
       make('td', {}, each.rule), make('td', { class: 'number' }, String(each.step)), make('td', {}, each.tensor || ''), make('td', {}, each.message)));
     const more = next.findings.length > MOST ? [make('p', { class: 'note' }, `and ${next.findings.length - MOST} more`)] : [];
-    all.replaceChildren(make('summary', {}, `By rule, tensor and worker: ${next.findings.length}`),
+    all.replaceChildren(make('summary', {}, `First findings, by rule, tensor and worker (${next.findings.length})`),
       make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': isShort ? `Findings in ${next.name}` : 'Findings' }, make('table', { class: 'wide' },
-        make('thead', {}, make('tr', {}, ...['Level', 'Rule', 'Step', 'Tensor', 'Finding'].map((title) => make('th', { scope: 'col' }, title)))), make('tbody', {}, ...rows))), ...more);
+        make('thead', {}, make('tr', {}, make('th', {}, make('span', { class: 'hidden' }, 'Number')), ...['Level', 'Rule', 'Step', 'Tensor', 'Finding'].map((title) => make('th', { scope: 'col' }, title)))), make('tbody', {}, ...rows))), ...more);
   }
   update(run);
   return { update };

@@ -11,6 +11,7 @@ function show() {
   content.replaceChildren();
   document.title = 'smdebug';
   const ids = idsOfAddress();
+  document.querySelector('.home').hidden = ids.length === 0;
   leave = ids.length ? showRuns(content, ids, show) : showList(content);
 }
 window.addEventListener('hashchange', () => {

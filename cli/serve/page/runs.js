@@ -41,7 +41,7 @@ export function showRuns(place, ids, restart) {
     if (isGone) return;
     document.title = `${runs.map((run) => run.name).join(', ')} · smdebug`;
     place.append(make('h1', {}, runs.map((run) => run.name).join(', ')));
-    const heads = runs.map((run) => {
+    const heads = runs.map((run, i) => {
       const box = make('div');
       const facts = make('dl', { class: 'facts' });
       place.append(box);
@@ -49,7 +49,7 @@ export function showRuns(place, ids, restart) {
         place.append(facts);
         drawFacts(facts, run);
       }
-      return { box, facts, findings: drawFindings(box, run, runs.length > 1) };
+      return { box, facts, findings: drawFindings(box, run, runs.length > 1, i) };
     });
     const curves = section('curves', 'Losses and metrics');
     const layers = section('layers', 'Layers over the steps');
