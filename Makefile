@@ -27,7 +27,7 @@ PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 check test $(addprefix test-,cpp go java python storage docs packages frameworks static): export TMPDIR := $(shell tools/test_folder.sh)
 
 .PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-storage test-docs test-packages check-static test-static test-frameworks test-gpu test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 check-musl test-musl build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu pictures measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
 all: python
@@ -245,6 +245,13 @@ bench: environment original servers test-java
 bench-gpu: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/bench/bench_gpu.py
+
+# Makes the pictures of the docs again, except that of measurements (docs/growth.svg) and the drawn one (docs/concepts.svg):
+# look at each.
+pictures: all environment
+	@tools/framework_environments.sh $(CACHE) tensorboard
+	@SMDEBUG_TENSORBOARD=$(CACHE)/frameworks/tensorboard/bin/python $(PYTHON) tools/pictures.py
+	@$(PYTHON) tools/tables_plots.py
 
 # Measures built-in rules on trainings drawn at random: RUNS of the seeds of SET, tuning or claim,
 # from number BEGIN on.

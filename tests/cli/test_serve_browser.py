@@ -134,10 +134,11 @@ def test_findings_have_the_numbers_of_their_marks(browser, served):
     assert len(browser.run("return [...document.querySelector('#curves .surface').querySelectorAll('.mark')]")) == len(set(first.values()))
 
 
-def test_names_in_a_phones_list_are_whole(browser, served):
-    open_page(browser, served, width=PHONE)
-    heights = browser.run("return [...document.querySelectorAll('.list tbody th a')].map((e) => e.getClientRects().length)")
-    assert set(heights) == {1}
+def test_names_in_the_list_are_whole(browser, served):
+    for width in (PHONE, 1000):
+        open_page(browser, served, width=width)
+        lines = browser.run("return [...document.querySelectorAll('.list tbody th a')].map((e) => e.getClientRects().length)")
+        assert set(lines) == {1}
 
 
 def test_a_page_is_few_requests(browser, served):

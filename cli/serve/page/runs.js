@@ -19,8 +19,9 @@ const painted = () => new Promise((resolve) => { requestAnimationFrame(() => set
 
 function drawFacts(place, run) {
   const fact = (name, value) => make('div', {}, make('dt', {}, name), make('dd', {}, value));
+  const state = run.ended ? 'finished' : run.state;
   place.replaceChildren(
-    fact('State', run.ended ? 'finished' : run.state),
+    fact('State', make('span', { class: `state ${state}` }, state)),
     fact('Steps', run.steps ? `${run.steps} (${run.first} to ${run.last})` : 'none'),
     fact('Evaluated', run.evaluated >= run.last ? 'all steps' : `up to step ${run.evaluated}`),
     fact('Workers', String(run.workers.length)), fact('Tensors', String(run.tensors)),
