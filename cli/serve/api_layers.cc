@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "elements.h"
 #include "saved.h"
@@ -39,8 +40,9 @@ struct Window {
 };
 
 struct HeatRow {
-  std::vector<int64_t> steps;  // one a column, ascending
+  std::vector<int64_t> steps;  // ascending; if merged, one a column
   std::vector<double> values;
+  bool is_merged = false;
   bool is_sampled = false;  // there are steps in between that were not read
 };
 
@@ -53,6 +55,7 @@ HeatRow ReadSome(const Tensor &tensor, const std::vector<int64_t> &steps,
     if (found.count(place) == 0) place = step;
   }
   HeatRow row;
+  row.is_merged = true;
   row.is_sampled = chosen.size() < steps.size();
   for (const auto &[column, step] : chosen) {
     const auto number = NumberAt(tensor, step, key.measure, Mode::kGlobal, key.worker);
@@ -63,13 +66,19 @@ HeatRow ReadSome(const Tensor &tensor, const std::vector<int64_t> &steps,
   return row;
 }
 
-// Reads all steps, and keeps of each column the number of the largest size; one that is not finite
-// precedes all others.
+// Reads all steps.  If there are more than columns, keeps of each column the number of the largest
+// size; one that is not finite precedes all others.
 HeatRow ReadEach(const Trial &trial, const CurveKey &key, const Window &window, int64_t last) {
   Curve curve;
   curve.end = window.first;
   Extend(trial, key, std::min(window.end, last + 1), &curve);
   HeatRow row;
+  row.is_merged = static_cast<int64_t>(curve.steps.size()) > window.columns;
+  if (!row.is_merged) {
+    row.steps = std::move(curve.steps);
+    row.values = std::move(curve.values);
+    return row;
+  }
   int64_t column = -1;
   for (size_t i = 0; i < curve.steps.size(); ++i) {
     const int64_t here = window.ColumnOf(curve.steps[i]);
@@ -126,6 +135,7 @@ std::vector<std::string> LayersOf(const Inventory &tensors, const std::string &g
 void RowToJson(const std::string &tensor, const HeatRow &row, const std::set<int64_t> &found,
                JsonWriter *json) {
   json->BeginObject().Key("tensor").Text(tensor).Key("sampled").Bool(row.is_sampled);
+  json->Key("merged").Bool(row.is_merged);
   json->Key("steps").Wholes(row.steps).Key("values").BeginArray();
   for (const double value : row.values) NumberToJson(value, json);
   json->EndArray().Key("found").Wholes({found.begin(), found.end()}).EndObject();
@@ -192,7 +202,8 @@ Response AnswerHeat(const ApiContext &context, const Request &request) {
   Judge::StepsByTensor found = run->GetJudge().FoundSteps();
   JsonWriter json;
   json.BeginObject().Key("all").Whole(static_cast<int64_t>(names.size()));
-  json.Key("last").Whole(last).Key("rows").BeginArray();
+  json.Key("last").Whole(last).Key("first").Whole(window.first).Key("end").Whole(window.end);
+  json.Key("columns").Whole(window.columns).Key("rows").BeginArray();
   const Clock::time_point until = Clock::now() + kMostTime;
   // If time is over, the page asks for the rows that are missing.
   for (size_t i = from; i < std::min(names.size(), from + count) && Clock::now() < until; ++i) {

@@ -100,6 +100,13 @@ def test_whole_numbers_have_whole_ticks(values, wanted, charts):
     assert charts.run("return [...document.querySelectorAll('text:not([class])')].map((e) => e.textContent)") == wanted
 
 
+@pytest.mark.parametrize("values", [[3e38] * 3, [-1.7e308, 1.7e308], [1e20, np.nextafter(1e20, 2e20)], [9.1e15, 9.1e15 + 2]])
+def test_numbers_without_round_ones_between_are_drawn(values, charts):
+    draw(charts, "LineChart", {"lines": [line(range(len(values)), map(float, values))]}, title="loss")
+    assert "NaN" not in charts.run("return document.querySelector('#place svg').outerHTML")
+    assert 1 <= len(charts.driver.find_elements("css selector", ".gridline")) <= 12
+
+
 def test_axes_have_titles(charts):
     draw(charts, "LineChart", {"lines": [line([0, 1], [1, 2])]}, title="a", yTitle="l2 norm")
     assert charts.run("return [...document.querySelectorAll('.axis-title')].map((e) => e.textContent)") == ["step", "l2 norm"]
@@ -252,6 +259,12 @@ def test_a_long_time_without_steps_stays_blank(charts):
     left, middle, right = colours(charts, 0.01, 0.5, 0.99)
     assert left == right != middle == [0, 0, 0, 0]
     assert "blank: not saved" in charts.find(".heat-foot").text
+
+
+def test_columns_at_the_ends_are_as_wide_as_their_neighbours(charts):
+    draw(charts, "HeatMap", heat([0, 1, 2, 500, 999, 1000], [1.0] * 6), label="a")
+    places = {int(text): place for text, place in ticks(charts)}
+    assert places[0] < 20 and places[1000] > charts.find(".heat-plot").size["width"] - 20
 
 
 def test_the_tip_of_a_heat_map_names_the_step_below_the_pointer(charts):

@@ -110,6 +110,22 @@ def test_layers_histograms_and_values(served):
     assert served.get("/api/cell", id=run, tensor="relu_1", step=3)["value"] is None
 
 
+def test_few_steps_are_all_in_the_heat_map_however_far_apart(tmp_path):
+    steps = [0, 1, 2, 3, 10, 11, 500, 999]
+    config = smd.SaveConfig(save_steps=steps)
+    with smd.Hook(str(tmp_path / "run"), save_config=config, include_collections=["weights"]) as hook:
+        for step in range(1000):
+            with hook.step(smd.modes.TRAIN):
+                for i in range(2):
+                    hook.save(f"layer{i}.weight", np.full(3, (step * 7 + i * 3) % 5, np.float32))
+    with Served(tmp_path, "run") as served:
+        answer = served.get("/api/heat", id=served.id_of("run"), group="weights", measure="l2", columns=100)
+        assert [row["steps"] for row in answer["rows"]] == [steps, steps]
+        assert not any(row["merged"] for row in answer["rows"])
+        answer = served.get("/api/heat", id=served.id_of("run"), group="weights", measure="l2", columns=5)
+        assert all(row["merged"] for row in answer["rows"]) and (answer["first"], answer["end"], answer["columns"]) == (0, 1000, 5)
+
+
 def test_values_that_are_not_finite_or_no_numbers(served):
     run = served.id_of("workers")
     cell = served.get("/api/cell", id=run, tensor="w", step=2, worker="worker_1")

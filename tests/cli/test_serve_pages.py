@@ -145,6 +145,22 @@ def test_a_heat_map_is_zoomed_into_single_steps(browser, layers):
     assert browser.complaints() == []
 
 
+def test_rows_of_merged_steps_share_columns(browser, layers):
+    """Each row has the step of its largest value: a cell that was saved is not blank, and keeps its finding."""
+    open_runs(browser, layers, "layers", ready=".heat-plot canvas")
+    row = lambda steps, values, found=(), merged=True: {  # noqa: E731
+        "tensor": "t", "steps": steps, "values": values, "found": list(found), "merged": merged}  # fmt: skip
+    rows = [row([3, 12], [1, 2]), row([1, 17], [5, "NaN"], [4]), row([2, 4, 13], [-9, 8, 1], merged=False)]
+    table = browser.run(
+        "return modules.layers.toTable(arguments[0])", {"rows": rows, "first": 0, "end": 20, "columns": 2}
+    )
+    assert table["x"] == [4, 17]
+    assert [each["steps"] for each in table["rows"]] == [[3, 12], [1, 17], [2, 13]]
+    assert [each["marks"] for each in table["rows"]] == [[], [0], []]
+    assert table["rows"][0]["values"] == [1, 2] and table["rows"][2]["values"] == [-9, 1]
+    assert table["rows"][1]["labels"] == ["step 1", "step 17"]
+
+
 def test_the_difference_between_workers_is_drawn(browser, tmp_path):
     hooks = [
         smd.Hook(str(tmp_path / "runs" / "pair"), save_config=EVERY_STEP, save_all=True, include_workers="all", worker=f"worker_{number}", num_workers=2)

@@ -51,8 +51,8 @@ function markCell(context, value, left, top, width, height, ratio) {
 function columnEnds(x) {
   const gaps = x.slice(1).map((at, i) => at - x[i]);
   const usual = [...gaps].sort((a, b) => a - b)[Math.floor(0.9 * (gaps.length - 1))] || 1;
-  const reach = (gap) => Math.min((gap === undefined ? usual : gap) / 2, usual);
-  return Array.from(x, (at, i) => [at - reach(gaps[i - 1]), at + reach(gaps[i])]);
+  const reach = (gap, other) => Math.min((gap ?? other ?? usual) / 2, usual);
+  return Array.from(x, (at, i) => [at - reach(gaps[i - 1], gaps[i]), at + reach(gaps[i], gaps[i - 1])]);
 }
 
 // Paints what lies in the range; columns narrower than LEAST_CELL are widened.  Where columns overlap, non-finite values
@@ -107,7 +107,8 @@ function paint(canvas, rows, colours, ends, [from, to], size, ratio) {
 
 const nameOf = (row) => (row.marks.length ? '▸ ' : '') + row.label;
 
-// Data: {x: ascending steps, labels: of the steps for tips, rows: [{label, values, marks: columns with findings}]}.
+// Data: {x: ascending steps, labels: of the steps for tips, rows: [{label, values, marks: columns with findings,
+// labels: those of its own}]}.
 // Options: label of the picture; zeroText: what 0 means; xTitle; group, as in joinGroup(); onSelect({row, column}), for a click
 // and for Enter; onZoom(range).
 function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', group = '', onSelect = null, onZoom = () => {} }) {
@@ -209,7 +210,7 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
       shared.point(x[column]);
       const value = formatNumber(rows[row].values[column]);
       const found = rows[row].marks.includes(column) ? [{ label: '', value: 'a rule has a finding here' }] : [];
-      return { x: left, y: row * height + height + 4, title: rows[row].label, lines: [{ label: columns[column], value }, ...found] };
+      return { x: left, y: row * height + height + 4, title: rows[row].label, lines: [{ label: (rows[row].labels ?? columns)[column], value }, ...found] };
     },
     hide() {
       box.hidden = true;

@@ -2,8 +2,9 @@
 
 // Returns about `count` round numbers from `least` to `most`.
 function roundTicks(least, most, count) {
-  const rough = (most - least) / Math.max(count, 1);
-  if (!(rough > 0)) return [least];
+  const rough = most / Math.max(count, 1) - least / Math.max(count, 1);
+  // Numbers between which there are few others have no round ones.
+  if (!(rough > Math.max(Math.abs(least), Math.abs(most)) * 1e-13)) return [least];
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((each) => each * unit >= rough) * unit;
   const ticks = [];
@@ -55,16 +56,17 @@ function makeScale(numbers, begin, end, { isLog = false, isWhole = false } = {})
   const only = least;
   if (isEmpty) [least, most] = isLog ? [0.1, 1] : [0, 1];
   if (isSingle) {
-    const margin = isWhole ? 1 : (Math.abs(least) || 1) / 10;
+    const margin = isWhole ? 1 : Math.min((Math.abs(least) || 1) / 10, Number.MAX_VALUE / 4);
     [least, most] = isLog ? [least / 2, most * 2] : [least - margin, most + margin];
   }
   const map = isLog ? Math.log10 : (number) => number;
   const first = hasZero ? begin + (end - begin) * 0.08 : begin;
-  const factor = (end - first) / (map(most) - map(least));
-  const scale = (number) => (isLog && number === 0 ? begin : first + (map(number) - map(least)) * factor);
+  const part = Number.isFinite(most - least) ? 1 : 0.25;  // differences would overflow
+  const factor = (end - first) / (part * map(most) - part * map(least));
+  const scale = (number) => (isLog && number === 0 ? begin : first + (part * map(number) - part * map(least)) * factor);
   scale.has = (number) => number !== null && Number.isFinite(number) && (!isLog || number >= 0);
   // Returns the number at a place of a linear scale.
-  scale.at = (place) => least + (place - first) / factor;
+  scale.at = (place) => least + (place - first) / factor / part;
   scale.least = least;
   scale.most = most;
   const chooseTicks = isLog ? powerTicks : (isWhole ? wholeTicks : roundTicks);
@@ -85,7 +87,7 @@ function wantsLog(numbers) {
 }
 function areWhole(numbers) {
   for (const number of numbers) {
-    if (number !== null && Number.isFinite(number) && !Number.isInteger(number)) return false;
+    if (number !== null && Number.isFinite(number) && !Number.isSafeInteger(number)) return false;
   }
   return true;
 }

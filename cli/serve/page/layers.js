@@ -16,16 +16,34 @@ export function baseOf(tensor) {
   return tensor.replace(/^(gradients?|updates?|weights?|optimizer)\//, '').replace(/^(smdebug\/)/, '');
 }
 
-// Merges rows with steps of their own into one table.
-function toTable(rows) {
-  const x = [...new Set(rows.flatMap((row) => row.steps))].sort((a, b) => a - b);
-  const places = new Map(x.map((step, i) => [step, i]));
+// Returns the function that maps a step to its column: if the server has merged steps, several have the same one.
+function columnsOf({ rows, first, end, columns }) {
+  if (!rows.some((row) => row.merged)) return (step) => step;
+  return (step) => Math.min(Math.max(Math.floor(((step - first) / (end - first)) * columns), 0), columns - 1);
+}
+
+// Returns true if a value stands for a column rather than another one.
+const outweighs = (value, other) => other === null || (Number.isFinite(other) && !(Math.abs(value) <= Math.abs(other)));
+
+// Merges rows with steps of their own into one table.  Each row has `steps`, of its values.
+export function toTable(answer) {
+  const columnOf = columnsOf(answer);
+  const last = new Map();  // the last step of each column
+  for (const { steps } of answer.rows) steps.forEach((step) => last.set(columnOf(step), Math.max(step, last.get(columnOf(step)) ?? step)));
+  const x = [...last.values()].sort((a, b) => a - b);
+  const places = new Map(x.map((step, i) => [columnOf(step), i]));
   return {
     x, labels: x.map((step) => `step ${step}`),
-    rows: rows.map((row) => {
+    rows: answer.rows.map((row) => {
       const values = new Array(x.length).fill(null);
-      row.steps.forEach((step, i) => { values[places.get(step)] = toNumber(row.values[i]); });
-      return { label: row.tensor, values, marks: row.found.map((step) => places.get(step)).filter((i) => i !== undefined) };
+      const steps = [...x];
+      row.steps.forEach((step, i) => {
+        const place = places.get(columnOf(step));
+        const value = toNumber(row.values[i]);
+        if (outweighs(value, values[place])) [values[place], steps[place]] = [value, step];
+      });
+      const found = row.found.filter((step) => step >= answer.first && step < answer.end).map((step) => places.get(columnOf(step)));
+      return { label: row.tensor, values, steps, labels: steps.map((step) => `step ${step}`), marks: [...new Set(found)].filter((i) => i !== undefined) };
     }),
   };
 }
@@ -95,7 +113,7 @@ export function drawLayerMaps(place, run, isNamed) {
   // Shows the tensor's curve, its histogram and values at the step, what belongs to it, and its workers.
   async function select({ row, column }) {
     const tensor = table.rows[row].label;
-    const step = table.x[column];
+    const step = table.rows[row].steps[column];
     cellPlace.replaceChildren(make('p', { class: 'note' }, `Reading ${tensor} …`));
     const [cell, curve, related] = await Promise.all([
       get('/api/cell', { id: run.id, tensor, step, worker: state.worker }), seriesOf(tensor, state.worker),
@@ -130,7 +148,7 @@ export function drawLayerMaps(place, run, isNamed) {
   const onSelect = (cell) => select(cell).catch((error) => { cellPlace.replaceChildren(make('p', { class: 'note bad' }, error.message)); });
 
   function fill(answer) {
-    table = toTable(answer.rows);
+    table = toTable(answer);
     const isSampled = answer.rows.some((row) => row.sampled);
     const end = Math.min(state.from + answer.rows.length, answer.all);
     note.textContent = answer.all === 0 ? 'No tensor matches.'

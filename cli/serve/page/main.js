@@ -10,7 +10,7 @@ function show() {
   if (leave) leave();
   content.replaceChildren();
   document.title = 'smdebug';
-  const ids = idsOfAddress();
+  const ids = [...new Set(idsOfAddress())];
   document.querySelector('.home').hidden = ids.length === 0;
   leave = ids.length ? showRuns(content, ids, show) : showList(content);
 }
