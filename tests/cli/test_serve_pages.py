@@ -321,3 +321,15 @@ def test_a_slow_tunnel_is_enough(browser, job, tmp_path):
         assert tunnel.passed - before < 60_000
         tunnel.close()
         assert browser.complaints() == []
+
+
+def test_a_run_that_is_gone_is_explained(browser, layers):
+    open_page(browser, layers, "#/runs/0123456789abcdef", ready=".note.bad:not(:empty)")
+    assert "There is no such run: it was removed" in browser.find("main").text
+    assert browser.find(".home").is_displayed()
+
+
+def test_a_run_named_twice_is_shown_once(browser, layers):
+    run = layers.id_of("layers")
+    open_page(browser, layers, f"#/runs/{run},{run}", ready="#curves svg .curve")
+    assert browser.find("h1").text == "layers"
