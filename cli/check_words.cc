@@ -24,6 +24,7 @@ constexpr std::array kWords =
                           {"element", "a single element"},
                           {"first_loss", "first loss too large"},
                           {"first_updates", "first updates too large"},
+                          {"full_batch", "perhaps all data"},
                           {"growing", "gradients grow"},
                           {"imbalance", "classes of unequal size"},
                           {"increasing", "rising"},

@@ -22,6 +22,7 @@ struct Options {
   Closeness closeness;
   bool is_for_training;  // skips steps at which the model does not learn
   int64_t sample;
+  int64_t full_batch;  // samples of a batch that is perhaps all data; 0: no batch is
 };
 
 class UnchangedTensor final : public Rule {
@@ -44,9 +45,13 @@ class UnchangedTensor final : public Rule {
     if (history.unchanged < options_.num_steps) return;
     const auto limit = static_cast<double>(options_.num_steps);
     const auto unchanged = static_cast<double>(history.unchanged);
-    culprits_.Offer(sample, {unchanged, unchanged, limit}, [&] {
+    const bool is_all = IsPerhapsAllData(*elements, history);
+    const Offence offence = {unchanged, unchanged, limit, is_all ? "full_batch" : "",
+                             is_all ? Level::kWorthALook : Level::kFinding};
+    culprits_.Offer(sample, offence, [&] {
       return StrCat("'", sample.Tensor(), "' is the same in its last ", history.unchanged,
-                    " values; the limit is ", options_.num_steps);
+                    " values; the limit is ", options_.num_steps,
+                    is_all ? "; perhaps each step takes all data" : "");
     });
   }
 
@@ -91,6 +96,12 @@ class UnchangedTensor final : public Rule {
     }
   };
 
+  // A batch that was the same from the first step on and is too large for one of many.
+  bool IsPerhapsAllData(const tensor::View &elements, const History &history) const {
+    return options_.full_batch > 0 && elements.shape.size() > 1 &&
+           elements.shape.front() > options_.full_batch && history.unchanged == history.values;
+  }
+
   // Reports whether the value is that of a loss that has nothing left to learn, and forgets those
   // before.  A loss that was always 0 is broken.
   static bool IsLearned(const Sample &sample, History *history) {
@@ -119,6 +130,9 @@ constexpr ParameterSpec kParameters[] = {
     {"training_only", "False", "True", "true skips steps of EVAL and PREDICT"},
     {"sample", "0", "4096",
      "maximum number of elements of a tensor to compare, spread evenly; 0 for all"},
+    {"full_batch", "0", "128",
+     "a batch of more samples that is the same from the first step on is perhaps all data, and "
+     "worth a look; 0: never"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -129,10 +143,12 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(const bool equal_nan, parameters.Switch("equal_nan"));
   SMD_ASSIGN_OR_RETURN(const bool is_for_training, parameters.Switch("training_only"));
   SMD_ASSIGN_OR_RETURN(const int64_t sample, parameters.Whole("sample", 0, int64_t{1} << 40));
+  SMD_ASSIGN_OR_RETURN(const int64_t full_batch,
+                       parameters.Whole("full_batch", 0, int64_t{1} << 40));
   SMD_ASSIGN_OR_RETURN(Selector selector, RequiredTensors(parameters));
   return std::unique_ptr<Rule>(std::make_unique<UnchangedTensor>(
       std::move(selector),
-      Options{num_steps, Closeness(rtol, atol, equal_nan), is_for_training, sample}));
+      Options{num_steps, Closeness(rtol, atol, equal_nan), is_for_training, sample, full_batch}));
 }
 
 }  // namespace

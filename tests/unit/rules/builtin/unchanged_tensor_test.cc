@@ -37,6 +37,29 @@ TEST(UnchangedTensorTest, ThreeEqualValuesAreFoundAtTheThird) {
   EXPECT_EQ(evaluated.findings[0].message, "'x' is the same in its last 3 values; the limit is 3");
 }
 
+// Full batches, as of a graph, look like a loader that returns one batch.
+TEST(UnchangedTensorTest, AllDataInEachStepIsWorthALook) {
+  const std::vector<double> all(300, 1.5);
+  FakeSource source;
+  for (int step = 0; step < 8; ++step) source.Step(step).Save("x", all, {150, 2});
+  const Evaluated evaluated = Evaluate(kRule, With(), source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
+  EXPECT_EQ(evaluated.findings[0].check, "full_batch");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("perhaps each step takes all data"));
+
+  EXPECT_EQ(Evaluate(kRule, With({{"full_batch", "150"}}), source, Profile::kCalibrated)
+                .findings[0]
+                .level,
+            Level::kFinding);
+  // A loader that gets stuck later returned other batches before.
+  FakeSource stuck;
+  stuck.Step(0).Save("x", std::vector<double>(300, 2.5), {150, 2});
+  for (int step = 1; step < 8; ++step) stuck.Step(step).Save("x", all, {150, 2});
+  EXPECT_EQ(Evaluate(kRule, With(), stuck, Profile::kCalibrated).findings[0].level,
+            Level::kFinding);
+}
+
 TEST(UnchangedTensorTest, TwoValuesAreNotEnough) {
   FakeSource source = Constant();
   const Evaluated evaluated = Evaluate(kRule, With(), source, Profile::kAws, {0, 2, false});
