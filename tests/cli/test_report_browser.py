@@ -69,6 +69,20 @@ def hover(browser, selector, x, y):
     return said
 
 
+def test_the_chart_of_a_finding_has_the_limit_that_its_check_crossed(training):
+    limits = training.run("return report.rules.map((rule) => [rule.rule, rule.findings[0].limit])")
+    assert limits[0] == ["VanishingGradient", 0.001]
+    drawn = training.run("""
+        return [...document.querySelectorAll('[data-rule="0"] .limit')].map((limit) => {
+          const points = limit.closest('svg').querySelector('.curve').getAttribute('d').match(/[ML][^ ]+ [-0-9.]+/g);
+          return [Number(limit.getAttribute('y1')), limit.nextElementSibling.textContent, points.map((each) => Number(each.split(' ')[1]))];
+        })""")
+    [(y, text, points)] = drawn
+    assert text == "limit 0.001"
+    # All values of the check are below the limit, hence further down.
+    assert len(points) > 10 and min(points) > y
+
+
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("width", [1240, PHONE])
 def test_pages_are_drawn_without_requests(name, width, browser, pages):
