@@ -27,7 +27,7 @@ PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 check test $(addprefix test-,cpp go java python storage docs packages frameworks static): export TMPDIR := $(shell tools/test_folder.sh)
 
 .PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-storage test-docs test-packages check-static test-static test-frameworks test-gpu test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 check-musl test-musl build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu pictures measure-rules diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu pictures measure-rules diagnosis-table llm-diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
 all: python
@@ -275,6 +275,13 @@ diagnosis-table: python
 	@rm -f build/causes.jsonl
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/collect_causes.py --runs $(RUNS) --out build/causes.jsonl
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/fit_causes.py build/causes.jsonl --afresh --write
+
+# The same for the set llm, from four trainings of each fault of transformers/, an hour.
+llm-diagnosis-table: python
+	@tools/framework_environments.sh $(CACHE) pytorch-newest
+	@rm -f build/llm_causes.jsonl
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/transformers/measure.py --begin 100 --each 4 --lines build/llm_causes.jsonl
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/fit_causes.py build/llm_causes.jsonl --of llm --afresh --write
 
 # Measures the rule set llm on small transformers: EACH runs of each fault and healthy way.
 EACH ?= 1

@@ -52,10 +52,6 @@ RuleRequest ParseRule(const std::string &text) {
   return request;
 }
 
-bool NamesCauses(const std::string &profile, bool has_requests) {
-  return !has_requests && profile != "llm";
-}
-
 RuleSet MakeRuleSet(const std::string &profile, const std::vector<RuleRequest> &requests,
                     std::vector<SkippedRule> *skipped) {
   if (profile == "llm" && requests.empty()) return RuleSet(Profile::kLlm);

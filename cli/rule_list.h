@@ -34,10 +34,6 @@ struct SkippedRule {
   std::string message;  // begins with the name
 };
 
-// Reports whether causes are named: their table is made for all rules together, without those of
-// llm.
-bool NamesCauses(const std::string &profile, bool has_requests);
-
 // Returns the requested rules, with the defaults of --profile: "calibrated", "aws" or "llm", whose
 // defaults are calibrated ones.  Without requests, returns the rules for large trainings for "llm";
 // else all rules whose defaults suffice, and `skipped` gets the others.  Fails as RuleSet::Add().

@@ -80,9 +80,8 @@ class Rules final : public Command {
     return "Without --rule, evaluates all rules that need no parameter. A parameter's value may "
            "contain commas: text after a comma without '=' belongs to the value before it. A rule "
            "without matching tensors or enough steps reports that; it is not a finding. What is "
-           "worth "
-           "a look is printed, and does not change the exit code. Steps that cannot be read are "
-           "skipped and listed.";
+           "worth a look is printed, and does not change the exit code. Steps that cannot be read "
+           "are skipped and listed.";
   }
   const char *Examples() const override {
     return "smdebug rules run\n"
@@ -132,7 +131,8 @@ class Rules final : public Command {
       Evaluate(&set);
     }
     std::vector<Cause> causes;
-    if (NamesCauses(profile_, !rules_.empty())) causes = set.Diagnose();
+    // Causes are those of all rules together.
+    if (rules_.empty()) causes = set.Diagnose();
     return options_.Conclude(Conclude(set.Results(), causes));
   }
 

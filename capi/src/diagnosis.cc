@@ -62,9 +62,9 @@ smd_error *smd_rule_set_diagnose(const smd_rule_set *set, smd_diagnosis **out) n
     SMD_RETURN_IF_ERROR(CheckUsable(set, "set"));
     diagnose::Findings findings;
     std::vector<diagnose::LikelyCause> causes;
-    if (set->profile == rules::Profile::kCalibrated) {
+    if (set->causes != nullptr) {
       findings = diagnose::GroupsOf(set->set->FoldedFindings());
-      causes = diagnose::Diagnose(findings, set->set->Results());
+      causes = diagnose::Diagnose(findings, set->set->Results(), *set->causes);
     }
     *out = new smd_diagnosis(std::move(causes), std::move(findings.groups));
     return Status::Ok();

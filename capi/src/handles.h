@@ -17,6 +17,7 @@
 #include "config/collection.h"
 #include "config/reduction_config.h"
 #include "config/save_config.h"
+#include "diagnose/table.h"
 #include "record/hook.h"
 #include "record/hook_options.h"
 #include "record/step_file.h"
@@ -103,6 +104,7 @@ struct smd_rule_set {
   smdebug::rules::Profile profile;
   std::shared_ptr<smdebug::rules::RuleSet> set;
   smdebug::ProcessMark mark;
+  const smdebug::diagnose::Table *causes;  // NULL if findings of this set speak for none
 
   const smdebug::ProcessMark &Mark() const { return mark; }
 };

@@ -1,6 +1,7 @@
 #include "smdebug/rule_set.h"
 
 #include "analyze/trial_source.h"
+#include "diagnose/table.h"
 #include "guard.h"
 #include "rules/evaluation.h"
 #include "rules/named_sets.h"
@@ -22,6 +23,11 @@ Result<rules::Profile> ProfileFromC(const char *name) {
   if (profile) return *profile;
   return InvalidArgument(StrCat("unknown profile '", std::string_view(name).substr(0, 64),
                                 "'; use 'calibrated', 'aws' or 'llm'"));
+}
+
+const diagnose::Table *CausesOf(std::string_view name, rules::Profile profile) {
+  if (name == "llm") return &diagnose::LlmTable();
+  return profile == rules::Profile::kCalibrated ? &diagnose::GeneralTable() : nullptr;
 }
 
 // A trial, with the handle that the caller's functions receive.  They must not keep it.
@@ -158,7 +164,7 @@ smd_error *smd_rule_set_new(const char *profile, smd_rule_set **out) noexcept {
     SMD_ASSIGN_OR_RETURN(const rules::Profile known, ProfileFromC(profile));
     auto set = std::make_shared<rules::RuleSet>();
     SMD_RETURN_IF_ERROR(rules::AddRulesOfSet(OptionalText(profile), known, set.get()));
-    *out = new smd_rule_set{known, std::move(set), {}};
+    *out = new smd_rule_set{known, std::move(set), {}, CausesOf(OptionalText(profile), known)};
     return Status::Ok();
   });
 }

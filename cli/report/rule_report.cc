@@ -124,7 +124,7 @@ RuleReport EvaluateRules(const ReportRequest &request, Problems *problems) {
   DropLooksBesideFindings(&findings);
   for (const Finding &finding : findings) Add(finding, &report);
   std::stable_sort(report.found.begin(), report.found.end(), ComesFirst);
-  if (NamesCauses(request.profile, !request.rules.empty())) report.causes = set.Diagnose();
+  if (request.rules.empty()) report.causes = set.Diagnose();
   for (RuleResult &result : set.Results()) {
     if (!result.first) report.others.push_back(std::move(result));
   }

@@ -22,8 +22,7 @@ std::string WhatDiffers(const Finding &finding) {
 }  // namespace
 
 Judge::Judge(const RuleChoice &choice)
-    : names_causes_(NamesCauses(choice.profile, !choice.requests.empty())),
-      set_(MakeRules(choice)) {}
+    : names_causes_(choice.requests.empty()), set_(MakeRules(choice)) {}
 
 bool Judge::Evaluate(const Trial &trial, const std::vector<int64_t> &steps,
                      Clock::time_point deadline, std::vector<Finding> *found) {

@@ -91,6 +91,39 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "Stop at the step with the lowest validation loss. Add data, augmentation, dropout or weight "
      "decay, or use a smaller model.",
      "docs/diagnosis.md#overfit"},
+    {"shard_shared", "workers read the same samples",
+     "Give each worker its own rank and the number of all workers where the data is divided. Print "
+     "the first indices of a batch on two workers.",
+     "docs/diagnosis.md#shard_shared"},
+    {"tie_broken", "weights that were one are now two",
+     "Tie the weights again after whatever replaces a parameter: a checkpoint that is loaded, a "
+     "conversion of types, a wrapper. Compare the two parameters by `is`, not by their values.",
+     "docs/diagnosis.md#tie_broken"},
+    {"experts_starved", "a router leaves experts without tokens",
+     "Check that the loss that balances experts is added, with its weight, and that the router has "
+     "a gradient. Go back to a checkpoint from before: an expert without tokens learns nothing.",
+     "docs/diagnosis.md#experts_starved"},
+    {"gradients_scaled", "gradients have a wrong factor",
+     "Check what multiplies or divides the loss and the gradients: loss scaling, accumulation, "
+     "averages over workers. Each belongs there once, and clipping after them.",
+     "docs/diagnosis.md#gradients_scaled"},
+    {"attention_unstable", "an attention has become too sharp",
+     "Check the factor before the softmax (one over the root of a head's width), or normalise "
+     "queries and keys. A lower learning rate for these layers holds a growth that is slow.",
+     "docs/diagnosis.md#attention_unstable"},
+    {"optimizer_state_lost", "the optimizer's moments do not fit the gradients",
+     "Check that a restart loads all of the optimizer's state, second moments too. If gradients "
+     "change that fast by themselves, lower beta2 or clip them.",
+     "docs/diagnosis.md#optimizer_state_lost"},
+    {"logits_drift", "the logits of the output drift",
+     "Check the sign and the weight of the z-loss, or add one. A decay on the last layer's weights "
+     "holds them too.",
+     "docs/diagnosis.md#logits_drift"},
+    {"computed_wrong", "a step that is repeated gives another result",
+     "Repeat the step on another device: if only one of them differs, take it out. If both do, "
+     "look "
+     "for what is random or depends on an order, such as dropout or atomic sums.",
+     "docs/diagnosis.md#computed_wrong"},
 }};
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace smdebug::diagnose {
 
-// In the order of tests/rules/causes.py, from which the table is made.
+// First those of tests/rules/causes.py, in its order, then what only large trainings have.
 enum class Cause : uint8_t {
   kRateTooHigh,
   kRateTooLow,
@@ -30,8 +30,16 @@ enum class Cause : uint8_t {
   kMemoryCorrupt,
   kReplicasApart,
   kOverfit,
+  kShardShared,
+  kTieBroken,
+  kExpertsStarved,
+  kGradientsScaled,
+  kAttentionUnstable,
+  kOptimizerStateLost,
+  kLogitsDrift,
+  kComputedWrong,
 };
-inline constexpr size_t kCauses = 21;
+inline constexpr size_t kCauses = 29;
 
 // What users read about a cause.
 struct CauseText {

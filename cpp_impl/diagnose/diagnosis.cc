@@ -4,8 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "diagnose/table.h"
-
 namespace smdebug::diagnose {
 namespace {
 
@@ -43,11 +41,12 @@ double SupportOf(const Row &row, size_t cause, const Chances &chances) {
   return WeightOf(row, cause) - expected / others;
 }
 
-std::vector<Group> EvidenceFor(size_t cause, const Findings &findings, const Chances &chances) {
+std::vector<Group> EvidenceFor(size_t cause, const Findings &findings, const Chances &chances,
+                               const Table &table) {
   std::vector<std::pair<double, const Group *>> ranked;
   for (const Group &group : findings.groups) {
     double support = 0;
-    for (const Row &row : TheTable().rows) {
+    for (const Row &row : table.rows) {
       if (Applies(row, group)) support += SupportOf(row, cause, chances);
     }
     ranked.emplace_back(support, &group);
@@ -61,9 +60,10 @@ std::vector<Group> EvidenceFor(size_t cause, const Findings &findings, const Cha
   return evidence;
 }
 
-std::vector<std::string> MissingFor(size_t cause, const std::vector<rules::RuleResult> &results) {
+std::vector<std::string> MissingFor(size_t cause, const std::vector<rules::RuleResult> &results,
+                                    const Table &table) {
   std::map<std::string_view, double> relevance;
-  for (const Row &row : TheTable().rows) {
+  for (const Row &row : table.rows) {
     if (row.trait != Trait::kFound) continue;
     double &most = relevance[row.rule];
     most = std::max(most, std::abs(WeightOf(row, cause)));
@@ -87,9 +87,8 @@ std::vector<std::string> MissingFor(size_t cause, const std::vector<rules::RuleR
 
 }  // namespace
 
-Chances ChancesOf(const Findings &findings) {
-  const Table &table = TheTable();
-  Chances sums{};
+Chances ChancesOf(const Findings &findings, const Table &table) {
+  Chances sums(table.causes.size() + 1);
   for (size_t i = 0; i < sums.size(); ++i) sums[i] = table.bias[i] / kHundredths;
   for (const Row &row : table.rows) {
     if (!Applies(row, findings)) continue;
@@ -102,17 +101,18 @@ Chances ChancesOf(const Findings &findings) {
   return sums;
 }
 
-double ConfidenceOf(double chance) {
+double ConfidenceOf(double chance, const Table &table) {
   const double odds = std::clamp(std::log(chance / (1 - chance)), -kMostOdds, kMostOdds);
-  return 1 / (1 + std::exp(-TheTable().slope * odds - TheTable().offset));
+  return 1 / (1 + std::exp(-table.slope * odds - table.offset));
 }
 
 std::vector<LikelyCause> Diagnose(const Findings &findings,
-                                  const std::vector<rules::RuleResult> &results) {
+                                  const std::vector<rules::RuleResult> &results,
+                                  const Table &table) {
   if (!findings.has_findings) return {};
-  const Chances chances = ChancesOf(findings);
+  const Chances chances = ChancesOf(findings, table);
   std::vector<size_t> order;
-  for (size_t i = 0; i < kCauses; ++i) {
+  for (size_t i = 0; i < table.causes.size(); ++i) {
     if (chances[i] >= kLeastChance) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(),
@@ -121,8 +121,8 @@ std::vector<LikelyCause> Diagnose(const Findings &findings,
   std::vector<LikelyCause> causes;
   causes.reserve(order.size());
   for (const size_t i : order) {
-    causes.push_back({static_cast<Cause>(i), ConfidenceOf(chances[i]),
-                      EvidenceFor(i, findings, chances), MissingFor(i, results)});
+    causes.push_back({table.causes[i], ConfidenceOf(chances[i], table),
+                      EvidenceFor(i, findings, chances, table), MissingFor(i, results, table)});
   }
   return causes;
 }

@@ -1,11 +1,11 @@
 // Ranks the likely causes of what a rule set has found.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
 #include "diagnose/cause.h"
+#include "diagnose/table.h"
 #include "diagnose/traits.h"
 #include "rules/evidence.h"
 #include "rules/finding.h"
@@ -21,18 +21,19 @@ struct LikelyCause {
   std::vector<std::string> missing;
 };
 
-// The chance of each Cause, and last that of "none of these".
-using Chances = std::array<double, kCauses + 1>;
+// The chance of each cause of a table, and last that of "none of these".
+using Chances = std::vector<double>;
 
-Chances ChancesOf(const Findings &findings);
+Chances ChancesOf(const Findings &findings, const Table &table);
 
 // Returns the confidence that a cause with that chance is named with: the share of such causes that
 // were right in runs that the weights were not fitted to.
-double ConfidenceOf(double chance);
+double ConfidenceOf(double chance, const Table &table);
 
-// Returns at most three causes, the likeliest first; none if nothing was found, or if what was
-// found speaks for none of them.
+// Returns at most three causes of the table, the likeliest first; none if nothing was found, or if
+// what was found speaks for none of them.
 std::vector<LikelyCause> Diagnose(const Findings &findings,
-                                  const std::vector<rules::RuleResult> &results);
+                                  const std::vector<rules::RuleResult> &results,
+                                  const Table &table);
 
 }  // namespace smdebug::diagnose

@@ -8,8 +8,10 @@ namespace {
 
 using enum Trait;
 
-// The weights are hundredths; their order is that of Cause.
 // clang-format off
+constexpr Cause kOrder[] = {Cause::kRateTooHigh, Cause::kRateTooLow, Cause::kInitialisation, Cause::kDeadUnits, Cause::kGradientsVanish, Cause::kInputsNotNormalised, Cause::kInputsEmpty, Cause::kLabelsWrong, Cause::kClassesImbalanced, Cause::kBatchesRepeated, Cause::kBatchCorrupt, Cause::kLossOfWrongOutput, Cause::kNothingUpdated, Cause::kOptimizerIncomplete, Cause::kGradientsNotReset, Cause::kGradientCut, Cause::kPrecision, Cause::kUndefinedOperation, Cause::kMemoryCorrupt, Cause::kReplicasApart, Cause::kOverfit};
+
+// The weights are hundredths, one for each cause, then one for none of them.
 constexpr Row kRows[] = {
     {"", "", kEarly, {-42, -21, 90, 57, 29, 30, -12, -63, -30, 38, -56, 70, 12, 10, 58, 33, -34, -19, -55, -56, -67, 25}},
     {"", "", kLate, {74, 15, -46, -42, -34, -10, -23, 58, 18, -43, 28, -51, -38, -24, -46, -36, 61, 13, 31, -33, 104, 25}},
@@ -325,6 +327,7 @@ constexpr Row kRows[] = {
 };
 
 constexpr Table kTable = {
+    kOrder,
     {35, -18, 28, 2, -15, -8, -42, -18, 7, -18, 23, 5, -35, -24, -13, -16, 14, -26, 7, 19, 19, 75},
     0.84,
     1.04,
@@ -335,6 +338,6 @@ constexpr Table kTable = {
 
 }  // namespace
 
-const Table &TheTable() { return kTable; }
+const Table &GeneralTable() { return kTable; }
 
 }  // namespace smdebug::diagnose

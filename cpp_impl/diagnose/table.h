@@ -11,8 +11,9 @@
 
 namespace smdebug::diagnose {
 
-// One weight for each Cause, in hundredths, and a last one for "none of these".
-using Weights = std::array<int16_t, kCauses + 1>;
+// One weight for each of the table's causes, in hundredths, then one for "none of these".
+inline constexpr size_t kMostWeights = 22;
+using Weights = std::array<int16_t, kMostWeights>;
 
 struct Row {
   std::string_view rule;  // "" if the trait is one of all findings
@@ -22,6 +23,7 @@ struct Row {
 };
 
 struct Table {
+  std::span<const Cause> causes;
   Weights bias;
   double temperature;  // divides the sums of weights, so that confidences are calibrated
   double slope;        // of confidences over chances, as logarithms of odds: see ConfidenceOf()
@@ -29,6 +31,8 @@ struct Table {
   std::span<const Row> rows;
 };
 
-const Table &TheTable();
+// Of all rules together, and of the set "llm".
+const Table &GeneralTable();
+const Table &LlmTable();
 
 }  // namespace smdebug::diagnose

@@ -109,6 +109,27 @@ def test_the_profile_aws_has_no_diagnosis(trial_dir):
     assert rules.diagnose() == []
 
 
+@pytest.fixture
+def repeated_dir(out_dir):
+    """A job of which the ninth batch comes again at each later step."""
+    batches = np.random.default_rng(0).standard_normal((9, 8, 4)).astype("float32")
+    with Hook(out_dir, save_config=SaveConfig(save_interval=1), save_all=True) as hook:
+        for step in range(20):
+            with hook.step():
+                hook.save("Model_input_0", batches[min(step, 8)])
+    return out_dir
+
+
+def test_the_rules_for_large_trainings_have_causes_of_their_own(repeated_dir):
+    rules = RuleSet("llm")
+    assert {each.rule for each in rules.evaluate(create_trial(repeated_dir))} == {"RepeatedBatch"}
+    assert rules.diagnose()[0].id == "batches_repeated"
+    lines = smdebug(repeated_dir, "--profile", "llm").splitlines()
+    assert any(re.fullmatch(r"likely cause \(\d\d %\): batches repeat", each) for each in lines)
+    # One rule alone says too little: a table is of all rules of a set.
+    assert "cause (" not in smdebug(repeated_dir, "--profile", "llm", "--rule", "RepeatedBatch")
+
+
 def smdebug(*arguments: str) -> str:
     command = [sys.executable, "-m", "smdebug", "rules", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

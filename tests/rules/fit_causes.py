@@ -1,4 +1,4 @@
-"""Fits the table of cpp_impl/diagnose/ to runs of collect_causes.py, and measures it.
+"""Fits a table of cpp_impl/diagnose/ to runs of collect_causes.py, and measures it.
 
 A log-linear model: each cause has a weight for each trait of the findings; the sum of the
 weights of a run's traits, divided by a temperature, is the logarithm of the cause's odds.
@@ -8,6 +8,9 @@ the last fifth: see Table.confidence_of().  Only runs with findings take part.  
 the figures of docs/diagnosis.md.
 
     python tests/rules/fit_causes.py build/causes*.jsonl --write
+
+With --of llm, the table is that of the rule set "llm", and the runs are those of
+transformers/measure.py: of the sets "tuning" and "claim" instead of "table" and "measure".
 
 --also adds runs of other seeds to those of the table, also lines of generator.py.
 
@@ -24,20 +27,21 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+sys.path.append(str(Path(__file__).parent / "transformers"))
+
 import torch
-from causes import CAUSES, NONE, cause_of
+from causes import CAUSES, NONE
 from generator import share
+from planted import CAUSES as LLM_CAUSES
 from torch import Tensor
 from traits import TRAITS, Trait, traits_of
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = ROOT / "cpp_impl/diagnose/table.cc"
-EXAMPLES = ROOT / "tests/unit/diagnose/examples.h"
 
-NAMES = [*CAUSES, NONE]
 LEAST_RUNS = 3  # that have a trait, for it to be in the table
 PENALTY = 0.4  # of squared changes of weights; a change needs this much evidence
 FRESH_PENALTY = 0.02  # of squared weights, where they are fitted afresh
@@ -53,16 +57,54 @@ LINE = re.compile(r"^ +([-\d.]+),$", re.M)
 Row = Dict[str, Any]
 
 
-def read(paths: Sequence[Path]) -> List[Row]:
+@dataclass(frozen=True)
+class Subject:
+    """What a table is about."""
+
+    name: str
+    causes: Dict[str, Tuple[str, ...]]  # and the faults that have them
+    without: Tuple[str, ...] = ()  # traits
+
+    @property
+    def names(self) -> List[str]:
+        return [*self.causes, NONE]
+
+    @property
+    def table(self) -> Path:
+        return ROOT / f"cpp_impl/diagnose/{self.name}_table.cc"
+
+    @property
+    def examples(self) -> Path:
+        return ROOT / f"tests/unit/diagnose/{self.name}_examples.h"
+
+    def cause_of(self, kind: str) -> str:
+        return next((cause for cause, kinds in self.causes.items() if kind in kinds), NONE)
+
+
+# Faults of large trainings are planted at one time, and stay for a number of steps that says nothing.
+SUBJECTS = {
+    "general": Subject("general", CAUSES),
+    "llm": Subject("llm", LLM_CAUSES, ("early", "late", "lasting")),
+}
+
+
+def of_transformers(row: Row) -> Row:
+    """Returns a run of transformers/measure.py as one of collect_causes.py."""
+    of = {"tuning": "table", "claim": "measure"}
+    return {**row, "set": of[row["set"]], "severity": 1.0 if row["is_fault"] else None, "learns": True}
+
+
+def read(paths: Sequence[Path], subject: Subject) -> List[Row]:
     rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    rows = [of_transformers(each) if "is_fault" in each else each for each in rows]
     for row in rows:
         row["findings"] = [each for each in row["seen"] if not each["is_clue"]]
     # A healthy run whose loss did not fall is perhaps not healthy.
     kept = [each for each in rows if each["severity"] is not None or is_healthy(each)]
     for row in kept:
         # Causes may have been divided anew since the run; healthy ways share names with faults.
-        row["cause"] = NONE if row["severity"] is None else cause_of(row["kind"])
-        row["traits"] = traits_of(row["seen"])
+        row["cause"] = NONE if row["severity"] is None else subject.cause_of(row["kind"])
+        row["traits"] = {each for each in traits_of(row["seen"]) if each[2] not in subject.without}
     return kept
 
 
@@ -73,11 +115,13 @@ def is_healthy(row: Row) -> bool:
 class Table:
     """Weights of traits for causes."""
 
-    def __init__(self, traits: List[Trait]) -> None:
+    def __init__(self, subject: Subject, traits: List[Trait]) -> None:
+        self.subject = subject
+        self.names = subject.names
         self.traits = traits
         self.places = {trait: i for i, trait in enumerate(traits)}
-        self.weights = torch.zeros(len(traits), len(NAMES), dtype=torch.float64)
-        self.bias = torch.zeros(len(NAMES), dtype=torch.float64)
+        self.weights = torch.zeros(len(traits), len(self.names), dtype=torch.float64)
+        self.bias = torch.zeros(len(self.names), dtype=torch.float64)
         self.temperature = 1.0
         self.slope = 1.0
         self.offset = 0.0
@@ -108,8 +152,8 @@ def odds_of(chance: float) -> float:
     return max(-MOST_ODDS, min(MOST_ODDS, math.log(chance / (1 - chance))))
 
 
-def truth(rows: Sequence[Row]) -> Tensor:
-    return torch.tensor([NAMES.index(each["cause"]) for each in rows])
+def truth(rows: Sequence[Row], subject: Subject) -> Tensor:
+    return torch.tensor([subject.names.index(each["cause"]) for each in rows])
 
 
 def minimise(loss_of: Any, parameters: List[Tensor]) -> None:
@@ -128,17 +172,17 @@ def penalty_of(last: Optional[Table]) -> float:
     return PENALTY if last else FRESH_PENALTY
 
 
-def fit(rows: Sequence[Row], penalty: float, last: Optional[Table] = None) -> Table:
+def fit(rows: Sequence[Row], subject: Subject, penalty: float, last: Optional[Table]) -> Table:
     """Fits weights, which without evidence are those of the last table, or 0."""
     counts = Counter(trait for row in rows for trait in row["traits"])
     order = {name: i for i, name in enumerate(TRAITS)}
     kept = {trait for trait, count in counts.items() if count >= LEAST_RUNS}
     kept |= set(last.traits) if last else set()
-    table = Table(sorted(kept, key=lambda each: (each[0], each[1], order[each[2]])))
+    table = Table(subject, sorted(kept, key=lambda each: (each[0], each[1], order[each[2]])))
     if last:
         table.weights[[table.places[trait] for trait in last.traits]] = last.weights
         table.bias = last.bias.clone()
-    x, y = table.inputs(rows), truth(rows)
+    x, y = table.inputs(rows), truth(rows, subject)
     before, bias_before = table.weights.clone(), table.bias.clone()
     weights, bias = table.weights.requires_grad_(), table.bias.requires_grad_()
 
@@ -153,26 +197,30 @@ def fit(rows: Sequence[Row], penalty: float, last: Optional[Table] = None) -> Ta
     return table
 
 
-def left_out(rows: Sequence[Row], penalty: float, last: Optional[Table]) -> Tensor:
+def left_out(
+    rows: Sequence[Row], subject: Subject, penalty: float, last: Optional[Table]
+) -> Tensor:
     """Returns for each run the logits of a table that was fitted without its part of the runs."""
-    logits = torch.zeros(len(rows), len(NAMES), dtype=torch.float64)
+    logits = torch.zeros(len(rows), len(subject.names), dtype=torch.float64)
     for part in range(PARTS):
         inside = [row for i, row in enumerate(rows) if i % PARTS != part]
         outside = [i for i in range(len(rows)) if i % PARTS == part]
-        logits[outside] = fit(inside, penalty, last).logits([rows[i] for i in outside])
+        table = fit(inside, subject, penalty, last)
+        logits[outside] = table.logits([rows[i] for i in outside])
     return logits
 
 
 def fit_confidence(table: Table, rows: Sequence[Row], last: Optional[Table]) -> None:
     """Fits what makes confidences of logits."""
-    logits, y = left_out(rows, penalty_of(last), last), truth(rows)
+    subject = table.subject
+    logits, y = left_out(rows, subject, penalty_of(last), last), truth(rows, subject)
     size = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     minimise(lambda: torch.nn.functional.cross_entropy(logits / size.exp(), y), [size])
     table.temperature = round(max(0.5, float(size.detach().exp())), 2)
     answers = [
         (odds_of(chance), float(row["cause"] == name))
         for row, chances in zip(rows, (logits / table.temperature).softmax(1).tolist())
-        for name, chance in said(chances)
+        for name, chance in said(chances, table.names)
     ]
     odds, right = torch.tensor(answers, dtype=torch.float64).T
     line = torch.tensor([1.0, 0.0], dtype=torch.float64, requires_grad=True)
@@ -183,9 +231,9 @@ def fit_confidence(table: Table, rows: Sequence[Row], last: Optional[Table]) -> 
     table.offset = round(float(line.detach()[1]), 2)
 
 
-def said(chances: Sequence[float]) -> List[Tuple[str, float]]:
+def said(chances: Sequence[float], of: Sequence[str]) -> List[Tuple[str, float]]:
     """Returns the causes that are shown, with their chance; none if nothing is likely."""
-    ranked = sorted(zip(NAMES, chances), key=lambda each: -each[1])
+    ranked = sorted(zip(of, chances), key=lambda each: -each[1])
     shown = [each for each in ranked if each[0] != NONE and each[1] >= LEAST_SHOWN]
     return shown[:MOST_SHOWN]
 
@@ -195,7 +243,7 @@ def said(chances: Sequence[float]) -> List[Tuple[str, float]]:
 
 def measure(table: Table, rows: Sequence[Row]) -> None:
     answers = [
-        [(name, table.confidence_of(chance)) for name, chance in said(row_chances)]
+        [(name, table.confidence_of(chance)) for name, chance in said(row_chances, table.names)]
         if row["findings"]
         else []
         for row, row_chances in zip(rows, table.chances(rows).tolist())
@@ -219,7 +267,7 @@ def measure(table: Table, rows: Sequence[Row]) -> None:
     unknown = [not answer for row, answer in both if row["cause"] == NONE and not is_healthy(row)]
     print(f"| unknown faults without a diagnosis | {share(unknown)} |")
     print_reliability(both)
-    print_causes(known)
+    print_causes(known, table.subject)
 
 
 def names(answer: Sequence[Tuple[str, float]]) -> List[str]:
@@ -236,10 +284,10 @@ def print_reliability(both: Sequence[Tuple[Row, List[Tuple[str, float]]]]) -> No
         print(f"| {low:.0%} to {min(high, 1):.0%} | {mean:.0%} | {share([r for _, r in of])} |")
 
 
-def print_causes(known: Sequence[Tuple[Row, List[str]]]) -> None:
+def print_causes(known: Sequence[Tuple[Row, List[str]]], subject: Subject) -> None:
     print("\n| cause | runs | with findings | first | among three | instead |")
     print("|---|---|---|---|---|---|")
-    for cause in CAUSES:
+    for cause in subject.causes:
         of = [each for each in known if each[0]["cause"] == cause]
         found = [each for each in of if each[0]["findings"]]
         wrong = Counter(a[0] if a else "nothing" for _, a in found if a[:1] != [cause])
@@ -249,11 +297,11 @@ def print_causes(known: Sequence[Tuple[Row, List[str]]]) -> None:
         print(f"| {cause} | {len(of)} | {len(found)} | {first} | {among} | {instead} |")
 
 
-def try_penalties(rows: Sequence[Row], last: Optional[Table]) -> None:
+def try_penalties(rows: Sequence[Row], subject: Subject, last: Optional[Table]) -> None:
     """Prints how well tables fit runs that they were not fitted to."""
-    y = truth(rows)
+    y = truth(rows, subject)
     for penalty in (0.01, 0.02, 0.05, 0.1, 0.4):
-        logits = left_out(rows, penalty, last)
+        logits = left_out(rows, subject, penalty, last)
         loss = float(torch.nn.functional.cross_entropy(logits, y))
         right = float((logits.argmax(1) == y).double().mean())
         print(f"penalty {penalty}: loss {loss:.3f}, right {right:.1%}")
@@ -274,11 +322,12 @@ def whole(weights: Tensor) -> str:
     return ", ".join(str(round(float(each) * SCALE)) for each in weights)
 
 
-def table_of(source: str) -> Table:
-    """Returns the weights of a table that table_source() wrote."""
+def table_of(subject: Subject) -> Table:
+    """Returns the weights of the table that table_source() wrote."""
+    source = subject.table.read_text()
     traits = {camel(name): name for name in TRAITS}
     found = WEIGHTS.findall(source)
-    table = Table([(rule, check, traits["k" + name]) for rule, check, name, _ in found])
+    table = Table(subject, [(rule, check, traits["k" + name]) for rule, check, name, _ in found])
     numbers = [[int(each) for each in row.split(",")] for *_, row in found]
     table.weights = torch.tensor(numbers, dtype=torch.float64) / SCALE
     [bias] = BIAS.findall(source)
@@ -289,23 +338,27 @@ def table_of(source: str) -> Table:
 
 def table_source(table: Table, rows: Sequence[Row]) -> str:
     """Returns the table in C++."""
+    order = ", ".join(f"Cause::{camel(each)}" for each in table.subject.causes)
     lines = [
         "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
         "//",
         f"// Last fitted to {len(rows)} runs with findings; tests/rules/seeds.json names their seeds.",
         '#include "diagnose/table.h"', "", "namespace smdebug::diagnose {", "namespace {", "",
         "using enum Trait;", "",
-        "// The weights are hundredths; their order is that of Cause.",
-        "// clang-format off", "constexpr Row kRows[] = {",
+        "// clang-format off",
+        f"constexpr Cause kOrder[] = {{{order}}};", "",
+        "// The weights are hundredths, one for each cause, then one for none of them.",
+        "constexpr Row kRows[] = {",
     ]  # fmt: skip
     for (rule, check, trait), weights in zip(table.traits, table.weights):
         row = f"{quoted(rule)}, {quoted(check)}, {camel(trait)}, {{{whole(weights)}}}"
         lines.append(f"    {{{row}}},")
-    lines += ["};", "", "constexpr Table kTable = {", f"    {{{whole(table.bias)}}},"]
+    lines += ["};", "", "constexpr Table kTable = {", "    kOrder,", f"    {{{whole(table.bias)}}},"]
     numbers = (table.temperature, table.slope, table.offset)
     lines += [*(f"    {each:.2f}," for each in numbers), "    kRows,", "};"]
     lines += ["// clang-format on", ""]
-    lines += ["}  // namespace", "", "const Table &TheTable() { return kTable; }", ""]
+    function = f"const Table &{table.subject.name.title()}Table() {{ return kTable; }}"
+    lines += ["}  // namespace", "", function, ""]
     return "\n".join([*lines, "}  // namespace smdebug::diagnose", ""])
 
 
@@ -315,7 +368,7 @@ def examples_source(table: Table, rows: Sequence[Row]) -> str:
     lines = [
         "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
         "// Findings of real trainings, and the chances that fit_causes.py computes for them.",
-        "#pragma once", "", "// clang-format off", "const Example kExamples[] = {",
+        "#pragma once", "", "// clang-format off", f"const Example k{table.subject.name.title()}Examples[] = {{",
     ]  # fmt: skip
     for row, chances in zip(kept, table.chances(kept).tolist()):
         found = ", ".join(
@@ -336,10 +389,12 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--keep", action="store_true", help="measure the C++ table")
     parser.add_argument("--afresh", action="store_true", help="forget the weights of that table")
     parser.add_argument("--penalties", action="store_true", help="compare penalties")
+    parser.add_argument("--of", choices=SUBJECTS, default="general", help="which table")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    every = read(options.runs)
-    for row in read(options.also):
+    subject = SUBJECTS[options.of]
+    every = read(options.runs, subject)
+    for row in read(options.also, subject):
         row["set"] = "table"
         every.append(row)
     sets = {
@@ -347,21 +402,21 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         for name in ("table", "confidence", "measure")
     }
     fitted = [row for row in sets["table"] + sets["confidence"] if row["findings"]]
-    last = None if options.afresh else table_of(TABLE.read_text())
+    last = None if options.afresh else table_of(subject)
     if options.penalties:
-        try_penalties(fitted, last)
+        try_penalties(fitted, subject, last)
     if options.keep:
-        table = table_of(TABLE.read_text())
+        table = table_of(subject)
     else:
-        table = fit(fitted, penalty_of(last), last)
+        table = fit(fitted, subject, penalty_of(last), last)
         fit_confidence(table, fitted, last)
     numbers = table.temperature, table.slope, table.offset
     print(f"{len(table.traits)} traits; temperature, slope and offset {numbers}")
     print({name: len(rows) for name, rows in sets.items()}, "runs")
     measure(table, sets["measure"])
     if options.write:
-        TABLE.write_text(table_source(table, fitted))
-        EXAMPLES.write_text(examples_source(table, sets["measure"] or fitted))
+        subject.table.write_text(table_source(table, fitted))
+        subject.examples.write_text(examples_source(table, sets["measure"] or fitted))
     return 0
 
 

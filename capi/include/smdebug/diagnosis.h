@@ -33,10 +33,10 @@ typedef struct smd_cause {
 } smd_cause;
 
 /* Returns the likely causes of what the set has found so far: at most three, the likeliest first.
- * Findings worth a look count too.  The list is empty if nothing was found, if the findings speak
- * for no known cause, and for the profile "aws", whose findings on healthy runs say nothing.
- * Confidences hold for built-in rules with their calibrated defaults.  May be called during an
- * evaluation, and while the set is attached to a hook.
+ * The set "llm" has causes of its own.  Findings worth a look count too.  The list is empty if
+ * nothing was found, if the findings speak for no known cause, and for the profile "aws", whose
+ * findings on healthy runs say nothing.  Confidences hold for built-in rules with their calibrated
+ * defaults.  May be called during an evaluation, and while the set is attached to a hook.
  *
  * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */

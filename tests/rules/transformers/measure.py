@@ -19,9 +19,9 @@ import statistics
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 sys.path[:0] = [str(each) for each in Path(__file__).resolve().parents[:2]]
@@ -30,7 +30,10 @@ import torch
 from healthy_ways import HEALTHY
 from intervals import wilson
 from planted import FAULTS
+from seen import seen_by_diagnosis
 from training import Training
+
+from smdebug.rules import RuleSet
 
 FROM_THE_BEGINNING = {
     "tie_broken", "bf16_updates_lost", "layer_not_trained", "other_copy_trained", "never_reset",
@@ -56,6 +59,9 @@ class Run:
     spike: Optional[int] = None  # steps to the first spike of the loss after the onset
     ahead: Optional[int] = None  # steps from the first finding to it
     seconds: float = 0
+    # As collect_causes.py collects them, for fit_causes.py.
+    seen: List[Dict[str, Any]] = field(default_factory=list)
+    statuses: Dict[str, str] = field(default_factory=dict)
 
 
 def enlarge(training: Training) -> None:
@@ -81,7 +87,8 @@ def run(kind: str, seed: int, folder: Path, is_large: bool = False) -> Run:
     if is_large and training.workers == 1:  # jobs of two processes save all, 20 GB
         enlarge(training)
     out = folder / f"{kind}-{seed}"
-    findings = training.run(out)
+    rules = RuleSet("llm")
+    findings = training.run(out, rules)
     shutil.rmtree(out, ignore_errors=True)
     steps = len(training.losses) or training.steps
     result = Run(kind, seed, fault is not None, steps, begins, len(findings), [])
@@ -99,6 +106,8 @@ def run(kind: str, seed: int, folder: Path, is_large: bool = False) -> Run:
         steps_before = [each.step for each in findings if each.step >= begins]
         if result.spike is not None and steps_before:
             result.ahead = begins + result.spike - min(steps_before)
+    result.seen = seen_by_diagnosis(rules, findings)
+    result.statuses = {each.rule: each.status.name for each in rules.results()}
     result.seconds = time.perf_counter() - began
     return result
 
@@ -160,7 +169,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--begin", type=int, default=0, help="the number of the first run")
     parser.add_argument("--only", default="", help="run only kinds whose names match")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop after this time")
-    parser.add_argument("--json", type=Path, help="write all results to this file")
+    parser.add_argument("--lines", type=Path, help="append a line of JSON a run to this file")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     first = json.loads(SEEDS.read_text())[options.set]["first"]
@@ -178,14 +187,15 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
                 seed = first + 100 * number + place
                 runs.append(run(kind, seed, folder, options.set == "large"))
                 each = runs[-1]
+                if options.lines:
+                    with options.lines.open("a") as lines:
+                        lines.write(json.dumps({"set": options.set, **asdict(each)}) + "\n")
                 late = "missed" if each.is_fault and each.latency is None else ""
                 if late or each.wrong or (each.is_fault and not each.is_culprit):
                     print(f"{kind} {each.seed} {late} {each.wrong} {each.first}", flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print_figures(runs)
-    if options.json:
-        options.json.write_text(json.dumps([asdict(each) for each in runs], indent=1))
     return 0
 
 

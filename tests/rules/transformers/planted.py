@@ -10,7 +10,7 @@ from eight_bits import EightBits, use_eight_bits
 from torch import nn
 from training import TOKENS, Experts, Training
 
-__all__ = ["FAULTS", "Fault"]
+__all__ = ["CAUSES", "FAULTS", "Fault"]
 
 
 @dataclass(frozen=True)
@@ -315,4 +315,26 @@ FAULTS: Dict[str, Fault] = {
     "underflow_of_eight_bits": Fault(scale_wrong(2.0**-18), ("Fp8Range",), "e4m3_block0", True),
     "z_loss_sign_wrong": Fault(z_loss_sign_wrong, ("OutputLogitDrift",), "head"),
     "weights_reset": Fault(weights_reset, ("LossSpike", "GradNormSpike", "GradBlowup"), ANY),
+}  # fmt: skip
+
+# The causes that a diagnosis names, in the order of the table, and the faults that have them.
+CAUSES: Dict[str, Tuple[str, ...]] = {
+    "rate_too_high": ("rate_jumps", "rate_grows"),
+    "labels_wrong": ("labels_shuffled",),
+    "batches_repeated": ("stuck_loader", "replayed_batches"),
+    "nothing_updated": ("other_copy_trained",),
+    "optimizer_incomplete": ("layer_not_trained",),
+    "gradients_not_reset": ("never_reset", "never_reset_long_tail"),
+    "precision": ("bf16_updates_lost", "overflow_of_eight_bits", "underflow_of_eight_bits"),
+    "undefined_operation": ("loss_not_a_number",),
+    "memory_corrupt": ("bit_flipped", "weights_reset"),
+    "replicas_apart": ("replica_perturbed", "gradients_not_averaged"),
+    "shard_shared": ("shared_shard",),
+    "tie_broken": ("tie_broken",),
+    "experts_starved": ("expert_starved", "router_collapsed"),
+    "gradients_scaled": ("gradient_scaled", "layer_gradient_wrong", "gradient_grows", "unscaled_twice"),
+    "attention_unstable": ("attention_scale_lost", "attention_collapsed", "attention_grows"),
+    "optimizer_state_lost": ("second_moments_lost", "second_moments_stale"),
+    "logits_drift": ("z_loss_sign_wrong",),
+    "computed_wrong": ("computed_wrong",),
 }  # fmt: skip

@@ -162,10 +162,10 @@ class Training:
             tokens[:, i] = torch.where(follows, (5 * tokens[:, i - 1] + 3) % TOKENS, tokens[:, i])
         return tokens
 
-    def run(self, folder: Path) -> List[Finding]:
-        """Trains and returns the findings of the rule set "llm"."""
+    def run(self, folder: Path, rules: RuleSet) -> List[Finding]:
+        """Trains and returns the findings of the rules."""
         if self.workers == 1:
-            return self._train(folder, RuleSet("llm"))
+            return self._train(folder, rules)
         meeting = f"file://{folder.resolve()}.meeting"
         processes = [
             multiprocessing.get_context("fork").Process(
@@ -178,7 +178,7 @@ class Training:
         for process in processes:
             process.join(100)
             assert process.exitcode == 0
-        return list(RuleSet("llm").evaluate(create_trial(str(folder)), wait=False))
+        return list(rules.evaluate(create_trial(str(folder)), wait=False))
 
     def _work(self, folder: Path, meeting: str, rank: int) -> None:
         distributed.init_process_group("gloo", meeting, rank=rank, world_size=self.workers)

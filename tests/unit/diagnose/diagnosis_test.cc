@@ -34,7 +34,8 @@ struct Example {
   Chances chances;
 };
 
-#include "diagnose/examples.h"
+#include "diagnose/general_examples.h"
+#include "diagnose/llm_examples.h"
 
 std::vector<Evidence> EvidenceOf(const std::vector<Found> &found) {
   std::vector<Evidence> all;
@@ -57,7 +58,14 @@ std::vector<Evidence> EvidenceOf(const std::vector<Found> &found) {
 }
 
 Chances ChancesFor(const std::vector<Found> &found) {
-  return ChancesOf(GroupsOf(EvidenceOf(found)));
+  return ChancesOf(GroupsOf(EvidenceOf(found)), GeneralTable());
+}
+
+std::vector<std::pair<Example, const Table *>> EveryExample() {
+  std::vector<std::pair<Example, const Table *>> every;
+  for (const Example &each : kGeneralExamples) every.emplace_back(each, &GeneralTable());
+  for (const Example &each : kLlmExamples) every.emplace_back(each, &LlmTable());
+  return every;
 }
 
 const std::vector<Found> kNeverReset = {
@@ -65,8 +73,9 @@ const std::vector<Found> kNeverReset = {
     {"UpdateNotApplied", "accumulating", "gradient/Sequential_2.weight", 9, 90}};
 
 TEST(DiagnosisTest, ChancesAreThoseOfTheToolThatFitsTheTable) {
-  for (const Example &example : kExamples) {
-    const Chances chances = ChancesFor(example.found);
+  for (const auto &[example, table] : EveryExample()) {
+    const Chances chances = ChancesOf(GroupsOf(EvidenceOf(example.found)), *table);
+    ASSERT_EQ(chances.size(), example.chances.size());
     for (size_t i = 0; i < chances.size(); ++i) {
       EXPECT_NEAR(chances[i], example.chances[i], 1e-3) << example.found[0].rule << " " << i;
     }
@@ -81,17 +90,19 @@ TEST(DiagnosisTest, ChancesAddUpToOne) {
 TEST(DiagnosisTest, ConfidencesGrowWithChances) {
   double last = 0;
   for (const double chance : {0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0}) {
-    EXPECT_GT(ConfidenceOf(chance), last);
-    EXPECT_LT(ConfidenceOf(chance), 1);
-    last = ConfidenceOf(chance);
+    EXPECT_GT(ConfidenceOf(chance, GeneralTable()), last);
+    EXPECT_LT(ConfidenceOf(chance, GeneralTable()), 1);
+    last = ConfidenceOf(chance, GeneralTable());
   }
 }
 
-TEST(DiagnosisTest, NothingFoundHasNoCause) { EXPECT_THAT(Diagnose(Findings(), {}), IsEmpty()); }
+TEST(DiagnosisTest, NothingFoundHasNoCause) {
+  EXPECT_THAT(Diagnose(Findings(), {}, GeneralTable()), IsEmpty());
+}
 
 TEST(DiagnosisTest, CluesAloneHaveNoCause) {
   const Found clue = {"WeightUpdateRatio", "large_first_updates", "fc.weight", 1, 1, 1, true};
-  EXPECT_THAT(Diagnose(GroupsOf(EvidenceOf({clue})), {}), IsEmpty());
+  EXPECT_THAT(Diagnose(GroupsOf(EvidenceOf({clue})), {}, GeneralTable()), IsEmpty());
   // Nor do they change which finding was the first.
   const Findings both = GroupsOf(EvidenceOf({clue, {"A", "x", "w", 40, 2}}));
   EXPECT_FALSE(both.groups[0].Has(Trait::kFirst));
@@ -103,11 +114,13 @@ TEST(DiagnosisTest, CluesAloneHaveNoCause) {
 TEST(DiagnosisTest, FindingsOfUnknownRulesHaveChancesToo) {
   const Chances chances = ChancesFor({{"My rule", "", "", 0, 1}});
   EXPECT_TRUE(std::all_of(chances.begin(), chances.end(), [](double each) { return each < 1; }));
-  EXPECT_LE(Diagnose(GroupsOf(EvidenceOf({{"My rule", "", "", 0, 1}})), {}).size(), 3u);
+  EXPECT_LE(Diagnose(GroupsOf(EvidenceOf({{"My rule", "", "", 0, 1}})), {}, GeneralTable()).size(),
+            3u);
 }
 
 TEST(DiagnosisTest, TheLikeliestCauseIsFirstWithItsEvidence) {
-  const std::vector<LikelyCause> causes = Diagnose(GroupsOf(EvidenceOf(kNeverReset)), {});
+  const std::vector<LikelyCause> causes =
+      Diagnose(GroupsOf(EvidenceOf(kNeverReset)), {}, GeneralTable());
   ASSERT_FALSE(causes.empty());
   EXPECT_EQ(causes[0].cause, Cause::kGradientsNotReset);
   EXPECT_GT(causes[0].confidence, 0.7);
@@ -121,7 +134,8 @@ TEST(DiagnosisTest, TheLikeliestCauseIsFirstWithItsEvidence) {
 // The findings of the demo's faulty training, of seven layers of sigmoids.
 TEST(DiagnosisTest, AFirstLayerWithoutGradientHasOneThatVanishes) {
   const std::vector<LikelyCause> causes = Diagnose(
-      GroupsOf(EvidenceOf({{"VanishingGradient", "ratio", "gradient/layer1.weight", 41, 32}})), {});
+      GroupsOf(EvidenceOf({{"VanishingGradient", "ratio", "gradient/layer1.weight", 41, 32}})), {},
+      GeneralTable());
   ASSERT_FALSE(causes.empty());
   EXPECT_EQ(causes[0].cause, Cause::kGradientsVanish);
 }
@@ -145,8 +159,9 @@ TEST(DiagnosisTest, RulesWithoutDataAreNamedIfTheyMatterToTheCause) {
       {"TreeDepth", RuleStatus::kNoTensors, 0, 0, {}, ""},  // matters to no cause
       {"ExplodingTensor", RuleStatus::kPassed, 0, 0, {}, ""}};
   bool has_missing = false;
-  for (const Example &example : kExamples) {
-    for (const LikelyCause &cause : Diagnose(GroupsOf(EvidenceOf(example.found)), results)) {
+  for (const Example &example : kGeneralExamples) {
+    for (const LikelyCause &cause :
+         Diagnose(GroupsOf(EvidenceOf(example.found)), results, GeneralTable())) {
       has_missing |= !cause.missing.empty();
       EXPECT_LE(cause.missing.size(), 3u);
       EXPECT_THAT(cause.missing,
@@ -158,8 +173,9 @@ TEST(DiagnosisTest, RulesWithoutDataAreNamedIfTheyMatterToTheCause) {
 }
 
 TEST(DiagnosisTest, NoMoreThanThreeCausesInOrder) {
-  for (const Example &example : kExamples) {
-    const std::vector<LikelyCause> causes = Diagnose(GroupsOf(EvidenceOf(example.found)), {});
+  for (const Example &example : kGeneralExamples) {
+    const std::vector<LikelyCause> causes =
+        Diagnose(GroupsOf(EvidenceOf(example.found)), {}, GeneralTable());
     EXPECT_LE(causes.size(), 3u);
     for (size_t i = 1; i < causes.size(); ++i) {
       EXPECT_GE(causes[i - 1].confidence, causes[i].confidence);

@@ -3,7 +3,7 @@
 #pragma once
 
 // clang-format off
-const Example kExamples[] = {
+const Example kGeneralExamples[] = {
     {{{"WeightUpdateRatio", "first_updates", "Sequential_0.weight", 1, 1, 1, false}, {"WeightUpdateRatio", "large_first_updates", "Sequential_0.weight", 1, 1, 1, true}, {"ExplodingTensor", "inf", "MSELoss_output_0", 4, 1, 1, false}, {"FirstNonFinite", "inf", "MSELoss_output_0", 4, 1, 1, false}, {"ExplodingTensor", "nan", "0_output_0", 5, 115, 2, false}, {"ExplodingTensor", "growth", "Sequential_6.weight", 5, 1, 1, false}, {"WeightUpdateRatio", "large", "Sequential_6.weight", 5, 1, 1, false}},
      {0.9643, 0.0001, 0.0007, 0.0001, 0.0001, 0.0040, 0.0001, 0.0000, 0.0001, 0.0002, 0.0011, 0.0002, 0.0001, 0.0001, 0.0007, 0.0001, 0.0001, 0.0095, 0.0001, 0.0001, 0.0000, 0.0181}},
     {{{"LossInput", "probabilities", "CrossEntropyLoss_input_0", 4, 96, 1, false}},
