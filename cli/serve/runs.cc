@@ -119,7 +119,10 @@ std::vector<std::shared_ptr<const Run>> Runs::All() const {
 std::shared_ptr<const Run> Runs::Find(const std::string &id) const {
   const std::lock_guard lock(mutex_);
   const auto found = runs_.find(id);
-  if (found == runs_.end()) throw BadRequest(404, "There is no such run: it was removed, or another server showed it. The list has all runs.");
+  if (found == runs_.end())
+    throw BadRequest(404,
+                     "There is no such run: it was removed, or another server showed it. The list "
+                     "has all runs.");
   return found->second;
 }
 

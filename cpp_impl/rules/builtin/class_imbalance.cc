@@ -22,6 +22,7 @@ struct Limits {
   int64_t samples_of_class;
   std::optional<int64_t> num_classes;
   std::optional<double> max_error;
+  std::optional<int64_t> most_classes;  // more are tokens or the like, of unequal frequency
   int64_t patience;
 };
 
@@ -58,6 +59,7 @@ class ClassImbalance final : public Rule {
                                   pair.labels.tensor);
       Count(pair, &counts);
       if (counts.has_too_many || counts.recent_labels < limits_.samples) continue;
+      if (limits_.most_classes && std::ssize(counts.classes) > *limits_.most_classes) continue;
       if (counts.labels < limits_.samples_of_class * static_cast<int64_t>(counts.classes.size())) {
         continue;
       }
@@ -182,6 +184,8 @@ constexpr ParameterSpec kParameters[] = {
     {"samples_of_class", "0", "20", "minimum average number of labels per class"},
     {"max_error", "None", "0.5",
      "classes count as missed only while at most this fraction of all labels is mispredicted"},
+    {"most_classes", "None", "20",
+     "labels of more classes are not judged: tokens, which nobody expects to be equally frequent"},
     {"patience", "1", "4",
      "number of consecutive evaluations that miss a class before a finding, in which the loss does "
      "not fall"},
@@ -196,6 +200,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.num_classes, parameters.OptionalWhole("num_classes", 2));
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.max_error, parameters.OptionalNumber("max_error"));
+  SMD_ASSIGN_OR_RETURN(limits.most_classes, parameters.OptionalWhole("most_classes", 2));
   SMD_ASSIGN_OR_RETURN(const bool argmax, parameters.Switch("argmax"));
   SMD_ASSIGN_OR_RETURN(Selector labels, Selector::Make({}, {parameters.Text("labels_regex")}));
   SMD_ASSIGN_OR_RETURN(Selector predictions,

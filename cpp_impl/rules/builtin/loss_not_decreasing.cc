@@ -62,19 +62,17 @@ struct Comparison {
   double first_loss;
   int64_t steps;  // since the first one
   double error;   // the standard error of the difference
+  bool was_below_0;
 };
 
 // The mean and the spread of some losses.
 class Spread {
  public:
-  static constexpr int64_t kMost = 20;
-
   void Add(double value) {
     sum_ += value;
     squares_ += value * value;
     ++count_;
   }
-  bool IsFull() const { return count_ >= kMost; }
   double Mean() const { return sum_ / static_cast<double>(count_); }
   double SquaredError() const {
     const auto count = static_cast<double>(count_);
@@ -108,11 +106,17 @@ class Curve {
       first_step_ = step;
       first_loss_ = value;
     }
-    if (!first_losses_.IsFull()) first_losses_.Add(value);
+    ++losses_;
+    was_below_0_ |= value < 0;
+    if (first_losses_.size() < kMostLosses) first_losses_.push_back(value);
     last_losses_.push_back(value);
-    if (last_losses_.size() > Spread::kMost) last_losses_.pop_front();
-    // `before_` is one past the newest point that is far enough back.
-    while (points_[before_].first <= step - limits.num_steps) ++before_;
+    if (last_losses_.size() > kMostLosses) last_losses_.pop_front();
+    // `before_` is one past the newest point that is far enough back, and older than the newest
+    // window, which is longer where few steps are saved.
+    while (static_cast<int64_t>(before_) + limits.window < Count() &&
+           points_[before_].first <= step - limits.num_steps) {
+      ++before_;
+    }
     if (!first_ && Count() == limits.window) first_ = MedianOf(points_.begin(), limits.window);
     while (before_ > static_cast<size_t>(limits.window)) {
       points_.pop_front();
@@ -135,7 +139,8 @@ class Curve {
                       MostFall(),
                       first_loss_,
                       step - first_step_,
-                      ErrorOf(points_.end() - limits.window, before, limits)};
+                      ErrorOf(points_.end() - limits.window, before, limits),
+                      was_below_0_};
   }
 
  private:
@@ -153,17 +158,32 @@ class Curve {
     return std::sqrt(of_now.SquaredError() + of_before.SquaredError());
   }
 
+  // The first losses; fewer where the last ones would be among them.
+  Spread First() const {
+    Spread first;
+    for (size_t i = 0; i < Compared(); ++i) first.Add(first_losses_[i]);
+    return first;
+  }
+  Spread Last() const {
+    Spread last;
+    for (size_t i = 0; i < Compared(); ++i) last.Add(last_losses_[last_losses_.size() - 1 - i]);
+    return last;
+  }
+  size_t Compared() const { return std::clamp<size_t>(losses_ / 2, 1, kMostLosses); }
+
   // Returns how far the mean has fallen since the first steps, plus some standard errors.
   double FallOf(double errors) const {
-    Spread last;
-    for (const double loss : last_losses_) last.Add(loss);
-    const double error = std::sqrt(first_losses_.SquaredError() + last.SquaredError());
-    return first_losses_.Mean() - last.Mean() + errors * error;
+    const Spread first = First();
+    const Spread last = Last();
+    return first.Mean() - last.Mean() +
+           errors * std::sqrt(first.SquaredError() + last.SquaredError());
   }
   double MostFall() const {
-    const double first = std::abs(first_losses_.Mean());
+    const double first = std::abs(First().Mean());
     return first > 0 ? 100 * FallOf(kSignificance) / first : 0;
   }
+
+  static constexpr size_t kMostLosses = 20;
 
   std::deque<std::pair<int64_t, double>> points_;  // by step
   size_t before_ = 0;
@@ -171,7 +191,9 @@ class Curve {
   std::optional<double> first_;
   int64_t first_step_ = -1;
   double first_loss_ = 0;
-  Spread first_losses_;
+  size_t losses_ = 0;
+  bool was_below_0_ = false;
+  std::vector<double> first_losses_;
   std::deque<double> last_losses_;
 };
 
@@ -335,8 +357,10 @@ class LossNotDecreasing final : public Rule {
     return level && losses.now < kPartOfChance * *level;
   }
 
-  // A loss that is nearly 0 doubles easily, and so does one of few and noisy samples.
+  // A loss that is nearly 0 doubles easily, and so does one of few and noisy samples.  Percentages
+  // of the first loss mean little for one below 0, such as a critic's.
   bool IsSmallOrNoise(const Sample &sample, const Comparison &losses) {
+    if (losses.was_below_0 && losses.now <= std::max(losses.first, losses.first_loss)) return true;
     const std::optional<double> level = ChanceOf(sample);
     return (level && losses.now < kSmallPartOfChance * *level) ||
            losses.now - losses.before < kSignificanceOfRise * losses.error;

@@ -19,13 +19,17 @@ std::optional<Finding> Overflows::Note(const Sample &sample, Finding finding) {
   if (is_gradient) {
     Worker &worker =
         known != workers_.end() ? known->second : workers_[std::string(sample.Worker())];
-    if (!worker.suspect) worker.suspect = std::move(finding);
     worker.last_step = sample.Place().step;
+    if (!worker.suspect) {
+      worker.suspect = std::move(finding);
+      worker.first_step = worker.last_step;
+    }
     return std::nullopt;
   }
   if (known == workers_.end() || !known->second.suspect) return finding;
   std::optional<Finding> cause = std::exchange(known->second.suspect, std::nullopt);
-  cause->message += StrCat("; '", sample.Tensor(), "' followed at step ", sample.Place().step);
+  cause->message += StrCat(", from step ", known->second.first_step, " on; '", sample.Tensor(),
+                           "' followed at step ", sample.Place().step);
   return cause;
 }
 

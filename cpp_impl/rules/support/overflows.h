@@ -37,6 +37,7 @@ class Overflows {
  private:
   struct Worker {
     std::optional<Finding> suspect;  // the first gradient that overflowed
+    int64_t first_step = -1;         // at which it did
     int64_t last_step = -1;          // the last step at which one did
     int64_t steps = 0;               // in a row
   };

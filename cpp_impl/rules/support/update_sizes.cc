@@ -115,10 +115,13 @@ void UpdateSizes::EndUpdate(double size, Findings &findings) {
 
 void UpdateSizes::JudgeFirst(double size, Findings &findings) {
   const auto told = [&](std::string_view check, double limit) {
-    return FindingOf(farthest_.subject, check, size, limit,
-                     StrCat("one of the first updates changed all weights by ", Shortest(size),
-                            " of themselves, '", farthest_.subject.tensor, "' most; the limit is ",
-                            Shortest(limit)));
+    return FindingOf(
+        farthest_.subject, check, size, limit,
+        StrCat("one of the first updates ",
+               std::isfinite(size)
+                   ? StrCat("changed all weights by ", Shortest(size), " of themselves")
+                   : std::string("left weights that are not finite"),
+               ", '", farthest_.subject.tensor, "' most; the limit is ", Shortest(limit)));
   };
   // NaN is not small either.
   if (!(size <= kLargeFirst) && !std::exchange(has_clue_of_first_, true)) {

@@ -36,6 +36,16 @@ TEST(ClassImbalanceTest, AtTheThresholdThereIsNone) {
   EXPECT_THAT(Evaluate(kRule, {{"threshold_imbalance", "9.9"}}, source).Steps(), ElementsAre(0));
 }
 
+TEST(ClassImbalanceTest, TokensAreNotExpectedToBeEquallyFrequent) {
+  std::vector<double> tokens(2000, 0);
+  for (int token = 0; token < 26; ++token) tokens.insert(tokens.end(), 30, token);
+  FakeSource source;
+  source.Step(0).Save("labels", tokens);
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"most_classes", "26"}}, source, Profile::kCalibrated).Checks(),
+              ElementsAre("imbalance"));
+}
+
 TEST(ClassImbalanceTest, CountsUntilThereAreEnoughLabels) {
   FakeSource source;
   for (int64_t step = 0; step < 4; ++step) source.Step(step).Save("labels", Labels(249, 1));

@@ -231,6 +231,38 @@ TEST_F(Calibrated, NothingLearnedIsFound) {
               ElementsAre("not_decreasing", "not_decreasing"));
 }
 
+// Jobs save each 10th or 500th step.
+TEST_F(Calibrated, FewStepsAreSaved) {
+  for (const int64_t interval : {5, 10, 500}) {
+    FakeSource constant;
+    FakeSource falling;
+    FakeSource rising;
+    for (int64_t i = 0; i < 40; ++i) {
+      const auto number = static_cast<double>(i);
+      constant.Step(i * interval).Save("loss", {2.3});
+      falling.Step(i * interval).Save("loss", {2.3 - 0.002 * number});
+      rising.Step(i * interval).Save("loss", {2.3 + 0.4 * number});
+    }
+    EXPECT_THAT(Evaluate(kRule, {}, constant, Profile::kCalibrated).Checks(),
+                testing::Contains("not_decreasing"))
+        << interval;
+    EXPECT_THAT(Evaluate(kRule, {}, falling, Profile::kCalibrated).findings, IsEmpty()) << interval;
+    EXPECT_THAT(Evaluate(kRule, {}, rising, Profile::kCalibrated).Checks(),
+                testing::Contains("increasing"))
+        << interval;
+  }
+}
+
+// A critic's loss begins above 0, falls below it, and comes back as its opponent learns.
+TEST_F(Calibrated, ALossBelowZeroMayComeBack) {
+  std::vector<double> losses;
+  for (int i = 0; i < 60; ++i) losses.push_back(1 - 0.05 * std::min(i, 36));
+  for (int i = 0; i < 60; ++i) losses.push_back(-0.8 + 0.02 * i);
+  EXPECT_THAT(Of(losses).findings, IsEmpty());
+  for (int i = 0; i < 60; ++i) losses.push_back(0.4 + 0.2 * i);
+  EXPECT_THAT(Of(losses).Checks(), testing::Contains("increasing"));
+}
+
 TEST_F(Calibrated, StepsThatChangeNoWeightDoNotCount) {
   const auto with_accumulation = [](int64_t batches) {
     FakeSource source;
