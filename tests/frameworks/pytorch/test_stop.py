@@ -36,6 +36,18 @@ def test_a_finding_stops_the_training_before_the_next_step(out_dir: str) -> None
     hook.close()
 
 
+def test_a_finding_that_repeats_is_logged_now_and_then(out_dir: str, caplog) -> None:
+    model = torch.nn.Linear(3, 1)
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.attach(RuleSet("aws").add("VanishingGradient", {"threshold": 1e9}, action="warn"))
+    assert train(model, 25) == 25
+    hook.close()
+    assert len(hook.take_findings()) == 25
+    logged = [each.getMessage() for each in caplog.records if "VanishingGradient" in each.getMessage()]
+    assert len(logged) == 2 and logged[1].startswith("for the 10th time: ")
+
+
 def test_rules_know_rectified_units_that_have_no_name(out_dir: str) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
     torch.nn.init.constant_(model[0].bias, -1e6)

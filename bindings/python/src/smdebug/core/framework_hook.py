@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple
+from collections import Counter
+from typing import Any, ClassVar, Counter as CounterOf, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from smdebug import _raw
 from smdebug._handles import Strings, check
@@ -95,6 +96,7 @@ include_regex, include_collections, save_all, include_workers, options
         self._saved_counts: Dict[str, int] = {}
         self._metrics = MetricsFile.of_job()
         self._heard: List[Finding] = []
+        self._times_heard: CounterOf[Tuple[str, ...]] = Counter()
         self._has_raised = False
         self._open_profile()
         set_hook(self)
@@ -188,10 +190,20 @@ include_regex, include_collections, save_all, include_workers, options
 
     def _hear(self, findings: List[Finding]) -> None:
         for finding in findings:
-            self.logger.warning("%s", finding)
+            self._log_finding(finding)
             if finding.action is Action.STOP and self.stop_finding is None:
                 self.stop_finding = finding
         self._heard.extend(findings)
+
+    def _log_finding(self, finding: Finding) -> None:
+        """Logs a finding the first time, and one that repeats the 10th, 100th, ... time."""
+        key = finding.rule, finding.check, finding.tensor, finding.worker
+        self._times_heard[key] += 1
+        times = self._times_heard[key]
+        if times == 1:
+            self.logger.warning("%s", finding)
+        elif f"{times}".rstrip("0") == "1":
+            self.logger.warning("for the %dth time: %s", times, finding)
 
     def take_findings(self) -> List[Finding]:
         heard, self._heard = self._heard, []
