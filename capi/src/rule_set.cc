@@ -193,7 +193,8 @@ smd_error *smd_rule_set_add_function(smd_rule_set *set, const char *name, const 
     const std::shared_ptr<const void> owned = OwnerFromC(has_ops ? ops->destroy : nullptr, self);
     SMD_RETURN_IF_ERROR(CheckSet(set));
     SMD_RETURN_IF_ERROR(CheckStruct(ops, kKind));
-    SMD_RETURN_IF_ERROR(NotNull(reinterpret_cast<const void *>(ops->invoke), "ops->invoke"));
+    const bool can_invoke = has_ops && ops->invoke != nullptr;
+    if (!can_invoke) return InvalidArgument("ops->invoke is NULL");
     SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));
     SMD_ASSIGN_OR_RETURN(const rules::Action known, ActionFromC(action));
     return set->set->Add(
