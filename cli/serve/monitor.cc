@@ -22,7 +22,6 @@ constexpr std::chrono::seconds kBetweenRemoteLooks{2};
 constexpr std::chrono::milliseconds kBetweenLooks{100};  // the hub looks more often
 constexpr std::chrono::seconds kUntilRetry{10};
 constexpr std::chrono::seconds kBetweenSummaries{1};
-constexpr std::chrono::seconds kBetweenReturns{5};
 constexpr size_t kSparklinePoints = 40;
 
 // Returns the tensor whose numbers stand for the run: a loss, best of the training.
@@ -124,6 +123,7 @@ void Monitor::Evaluate() {
 
 void Monitor::ReturnMemory() {
 #ifdef __GLIBC__
+  constexpr std::chrono::seconds kBetweenReturns{5};
   if (Clock::now() - memory_returned_ < kBetweenReturns) return;
   malloc_trim(0);
   memory_returned_ = Clock::now();
