@@ -17,28 +17,30 @@ pytestmark = pytest.mark.timeout(120)
 SCENARIOS = ["healthy", "step_outliers", "multi_node", "torn_line"]
 
 
-def dumped(python, out, environment):
-    """Returns what a package reads from each scenario."""
+def dumped(python, folders, out, environment):
+    """Returns what a package reads from each folder."""
     out.mkdir()
     done = subprocess.run(
-        [python, str(HERE / "dump_profile.py"), str(out)]
-        + [str(HERE / "fixtures" / scenario) for scenario in SCENARIOS],
+        [python, str(HERE / "dump_profile.py"), str(out), *map(str, folders)],
         capture_output=True,
         text=True,
         check=False,
         env={**environment, "SMDEBUG_LOG_LEVEL": "off", "TZ": "UTC", "PYTHONHASHSEED": "0"},
     )
     assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    return dict(zip(SCENARIOS, map(json.loads, lines), strict=True))
+    read = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert len(read) == len(folders)
+    return read
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
     folder = tmp_path_factory.mktemp("profiles")
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    theirs = dumped(ORIGINAL, folder / "theirs", plain)
-    return dumped(sys.executable, folder / "ours", dict(os.environ)), theirs
+    folders = [HERE / "fixtures" / scenario for scenario in SCENARIOS]
+    theirs = dumped(ORIGINAL, folders, folder / "theirs", plain)
+    ours = dumped(sys.executable, folders, folder / "ours", dict(os.environ))
+    return dict(zip(SCENARIOS, ours)), dict(zip(SCENARIOS, theirs))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -50,12 +50,9 @@ def test_both_read_the_same(tmp_path):
     shutil.copytree(HERE / "fixtures/healthy", folder)
     add_trace(folder, 5)
     add_trace(folder, 6, begin=BEGIN + 2_000_000, end=END + 2_000_000)
-    outs = [tmp_path / "theirs", tmp_path / "ours"]
-    for out in outs:
-        out.mkdir()
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    theirs = dumped(ORIGINAL, folder, outs[0], plain)
-    ours = dumped(sys.executable, folder, outs[1], dict(os.environ))
+    [theirs] = dumped(ORIGINAL, [folder], tmp_path / "theirs", plain)
+    [ours] = dumped(sys.executable, [folder], tmp_path / "ours", dict(os.environ))
     assert sum("/device:GPU:0" in event for event in ours["framework"][0]) == 40
     for part in ("files", "framework", "steps", "merged", "frames"):
         assert ours[part] == theirs[part], part
