@@ -37,6 +37,8 @@ struct Limits {
 
 // A loss below this part of what a model without knowledge has was learned.
 constexpr double kPartOfChance = 0.7;
+// One above this part of it was not; targets may be hard to predict.
+constexpr double kAtChance = 0.999;
 // A fall of the mean counts if it exceeds its standard error by this factor.
 constexpr double kSignificance = 2;
 // A rise of a few losses has to exceed more.
@@ -369,10 +371,16 @@ class LossNotDecreasing final : public Rule {
   // Trainings may take a while to get going, and losses besides the one that falls may stay.
   bool IsToBlame(const Sample &sample, const Comparison &losses) {
     if (!limits_.learned_percent) return true;
+    const bool has_moved = losses.has_fallen || losses.most_fall >= *limits_.learned_percent;
     return losses.is_of_start &&
            UpdatesOf(sample, losses) >= static_cast<double>(limits_.start_steps) &&
-           !losses.has_fallen && losses.most_fall < *limits_.learned_percent &&
-           !learned_.Of(sample.Worker(), "");
+           (!has_moved || IsAtChance(sample, losses)) && !learned_.Of(sample.Worker(), "");
+  }
+  // A loss that falls to that of a model without knowledge, and stays there, has not learned.
+  bool IsAtChance(const Sample &sample, const Comparison &losses) {
+    const ChanceLevel *level = LevelOf(sample);
+    const std::optional<double> chance = level == nullptr ? std::nullopt : level->OfUniform();
+    return chance && std::min(losses.now, losses.before) > kAtChance * *chance;
   }
   // Returns how often the weights were updated since the first loss.
   double UpdatesOf(const Sample &sample, const Comparison &losses) {

@@ -329,6 +329,22 @@ TEST_F(Calibrated, AResumedTrainingMayHaveNothingLeftToLearn) {
   EXPECT_THAT(OfClassifier(std::log(4)).Checks(), testing::Contains("not_decreasing"));
 }
 
+// Such as one whose weights decay to 0.
+TEST_F(Calibrated, ALossThatFallsToThatOfAGuessHasNotLearned) {
+  const auto falling_to = [](double last) {
+    FakeSource source;
+    for (int64_t step = 0; step < 120; ++step) {
+      const double loss = std::max(last, std::log(4) + 0.05 - 0.001 * static_cast<double>(step));
+      source.Step(step, Mode::kTrain, step).Save("CrossEntropyLoss_output_0", {loss});
+      source.Save("CrossEntropyLoss_input_1",
+                  tensor::TensorOf<int64_t>(tensor::DType::kInt64, {0, 1, 2, 3}));
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  EXPECT_THAT(falling_to(std::log(4)).Checks(), testing::Contains("not_decreasing"));
+  EXPECT_THAT(falling_to(0.99 * std::log(4)).findings, IsEmpty()) << "targets are hard to predict";
+}
+
 TEST_F(Calibrated, ALossAboveThatOfAGuessIsFoundSooner) {
   const Evaluated evaluated = OfClassifier(3, std::log(4), 60);
   ASSERT_THAT(evaluated.Checks(), ElementsAre("above_chance"));
