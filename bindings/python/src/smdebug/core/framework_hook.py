@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, ClassVar, Counter as CounterOf, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from smdebug import _raw
 from smdebug._handles import Strings, check
@@ -96,7 +96,7 @@ include_regex, include_collections, save_all, include_workers, options
         self._saved_counts: Dict[str, int] = {}
         self._metrics = MetricsFile.of_job()
         self._heard: List[Finding] = []
-        self._times_heard: CounterOf[Tuple[str, ...]] = Counter()
+        self._times_heard: Counter[Tuple[str, ...]] = Counter()
         self._has_raised = False
         self._open_profile()
         set_hook(self)
