@@ -276,7 +276,7 @@ diagnosis-table: python
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/collect_causes.py --runs $(RUNS) --out build/causes.jsonl
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/fit_causes.py build/causes.jsonl --afresh --write
 
-# The same for the set llm, from four trainings of each fault of transformers/, an hour.
+# The same for the set llm, from four trainings of each fault and healthy way of transformers/; takes an hour.
 llm-diagnosis-table: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@rm -f build/llm_causes.jsonl

@@ -4,8 +4,7 @@
 #
 # Tests marked "whole" run only if WHOLE is set in the environment.
 #
-# also.txt in the folder of a framework lists tests of others that run in its environment too;
-# also_whole.txt lists those that do so if WHOLE is set, as a version hardly changes their results.
+# also.txt in the folder of a framework lists tests of others that run in its environment too.
 set -eu
 
 cache=$1/frameworks
@@ -21,13 +20,13 @@ for original in "$cache"/*-original; do
 done
 # Two run at once: more threads than processors wait for each other, and tests take five times as long.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-selection="not whole" lists=also.txt
-[ -z "${WHOLE:-}" ] || selection= lists="also.txt also_whole.txt"
+selection="not whole"
+[ -z "${WHOLE:-}" ] || selection=
 
 # Prints the output of one framework's tests as a whole.
-printf '%s\n' "$@" | cache=$cache selection=$selection lists=$lists xargs -P 2 -I{} sh -c '
+printf '%s\n' "$@" | cache=$cache selection=$selection xargs -P 2 -I{} sh -c '
   output=$("$cache/{}/bin/python" -m pytest -q -p no:cacheprovider --timeout 120 -m "$selection" \
-    tests/frameworks/{} $(cd tests/frameworks/{} && cat $lists 2>/dev/null) 2>&1) && status=0 ||
+    tests/frameworks/{} $(cat tests/frameworks/{}/also.txt 2>/dev/null) 2>&1) && status=0 ||
     status=$?
   printf "%s:\n%s\n" "{}" "$output"
   exit $status'

@@ -1,4 +1,4 @@
-// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.
+// Written by `make llm-diagnosis-table` (tests/rules/fit_causes.py); do not edit.
 //
 // Last fitted to 99 runs with findings; tests/rules/seeds.json names their seeds.
 #include "diagnose/table.h"

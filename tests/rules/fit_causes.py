@@ -70,6 +70,10 @@ class Subject:
         return [*self.causes, NONE]
 
     @property
+    def target(self) -> str:
+        return "diagnosis-table" if self.name == "general" else f"{self.name}-diagnosis-table"
+
+    @property
     def table(self) -> Path:
         return ROOT / f"cpp_impl/diagnose/{self.name}_table.cc"
 
@@ -340,7 +344,7 @@ def table_source(table: Table, rows: Sequence[Row]) -> str:
     """Returns the table in C++."""
     order = ", ".join(f"Cause::{camel(each)}" for each in table.subject.causes)
     lines = [
-        "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
+        f"// Written by `make {table.subject.target}` (tests/rules/fit_causes.py); do not edit.",
         "//",
         f"// Last fitted to {len(rows)} runs with findings; tests/rules/seeds.json names their seeds.",
         '#include "diagnose/table.h"', "", "namespace smdebug::diagnose {", "namespace {", "",
@@ -366,7 +370,7 @@ def examples_source(table: Table, rows: Sequence[Row]) -> str:
     """Returns runs and what the table says about them, for a test of the C++ code."""
     kept = [each for each in rows if each["findings"] and len(each["seen"]) <= 12][:24]
     lines = [
-        "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
+        f"// Written by `make {table.subject.target}` (tests/rules/fit_causes.py); do not edit.",
         "// Findings of real trainings, and the chances that fit_causes.py computes for them.",
         "#pragma once", "", "// clang-format off", f"const Example k{table.subject.name.title()}Examples[] = {{",
     ]  # fmt: skip

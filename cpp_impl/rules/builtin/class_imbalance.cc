@@ -71,7 +71,8 @@ class ClassImbalance final : public Rule {
   }
 
   std::string Missing() const override {
-    return StrCat(limits_.samples, " labels that are classes");
+    return StrCat(limits_.samples, " labels that are classes",
+                  limits_.most_classes ? StrCat(", at most ", *limits_.most_classes) : "");
   }
 
  private:

@@ -1,4 +1,4 @@
-// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.
+// Written by `make llm-diagnosis-table` (tests/rules/fit_causes.py); do not edit.
 // Findings of real trainings, and the chances that fit_causes.py computes for them.
 #pragma once
 
