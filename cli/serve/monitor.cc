@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kSlice{80};
 constexpr size_t kMostInTurn = 8;
-constexpr std::chrono::milliseconds kIdle{150};
+constexpr std::chrono::milliseconds kIdle{500};  // a verdict may come half a second after its step
 constexpr std::chrono::seconds kLeastBetweenLists{2};
 constexpr int kRestOfList = 50;  // a listing may take a fiftieth of a core
 constexpr std::chrono::seconds kBetweenRemoteLooks{2};
