@@ -323,8 +323,9 @@ def test_a_slow_tunnel_is_enough(browser, job, tmp_path):
         assert browser.complaints() == []
 
 
-def test_a_run_that_is_gone_is_explained(browser, layers):
-    open_page(browser, layers, "#/runs/0123456789abcdef", ready=".note.bad:not(:empty)")
+@pytest.mark.parametrize("address", ["0123456789abcdef", "nope", "<b>%00"])
+def test_a_run_that_is_gone_is_explained(browser, layers, address):
+    open_page(browser, layers, f"#/runs/{address}", ready=".note.bad:not(:empty)")
     assert "There is no such run: it was removed" in browser.find("main").text
     assert browser.find(".home").is_displayed()
 

@@ -10,7 +10,7 @@ const FIRST_WORKERS = 4;
 const runQuery = (id, count) => ({ id, pixels: CHART_PIXELS, workers: count === 1 ? FIRST_WORKERS : 1 });
 
 // Returns the ids of the runs that the page's address names.
-const idsOfAddress = () => ((location.hash.match(/^#\/runs\/([0-9a-f,]+)$/) || [])[1] || '').split(',').filter(Boolean);
+const idsOfAddress = () => ((location.hash.match(/^#\/runs\/([^/]+)$/) || [])[1] || '').split(',').filter(Boolean);
 
 // The responses that were asked for, by address.
 const early = new Map();
