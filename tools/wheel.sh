@@ -39,6 +39,9 @@ for architecture in "$@"; do
     -Ccmake.define.Python_INCLUDE_DIR="$scratch/include" "$scratch"/*.tar.gz
   quietly python -m wheel tags --remove \
     --platform-tag "manylinux_2_17_$architecture.manylinux2014_$architecture" "$scratch"/*linux_"$architecture".whl
-  mv "$scratch"/*.whl "$to"
+  # Puts the files in order: the licences are in that of the file system.
+  quietly python -m wheel unpack --dest "$scratch/unpacked" "$scratch"/*.whl
+  quietly python -m wheel pack --dest-dir "$to" "$scratch/unpacked"/*
+  rm -r "$scratch/unpacked" "$scratch"/*.whl
 done
 mv "$scratch"/*.tar.gz "$to"
