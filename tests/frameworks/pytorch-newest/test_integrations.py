@@ -79,6 +79,9 @@ def test_a_trainer(out_dir, tmp_path, caplog):
     assert set(losses) <= set(trial.tensor_names(collection="losses"))
     assert trial.tensor(losses[0]).steps(modes.EVAL) == [0, 1, 2, 3]
     assert trial.has_tensor("scalar/grad_norm") and trial.has_tensor("scalar/eval_loss")
+    facts = trial.metadata()
+    assert float(facts["learning_rate"]) == 1e-2 and facts["gradient_accumulation_steps"] == "2"
+    assert facts["eval_strategy"] == "steps" and "output_dir" not in facts
     assert "was recorded" not in caplog.text
     assert callback.hook.failures == 0
 
@@ -286,6 +289,34 @@ def test_lightning_with_manual_optimization(out_dir, tmp_path):
     trial = smd.create_trial(out_dir)
     assert trial.steps(modes.TRAIN) == list(range(12))
     assert trial.tensor("gradient/Lit_net.2.bias").steps(modes.TRAIN) == list(range(12))
+
+
+class Adversaries(Lit):
+    """Two losses, which only the log has, and hyper-parameters."""
+
+    def __init__(self, rate: float, secret: Any = None) -> None:
+        super().__init__(manual=True)
+        self.save_hyperparameters()
+
+    def training_step(self, batch: Any, number: int) -> None:
+        loss = super().training_step(batch, number)
+        self.log_dict({"generator": loss, "critic": -loss.detach()})
+
+
+def test_lightning_records_what_is_logged(out_dir, tmp_path):
+    callback = LightningCallback(out_dir, save_config=EVERY_STEP)
+    model = Adversaries(rate=0.5, secret=object())
+    trainer = fit(model, [callback], tmp_path, log_every_n_steps=1)
+    assert trainer.loggers == [] and trainer.log_dir == str(tmp_path)
+    trial = smd.create_trial(out_dir)
+    generator = trial.tensor("scalar/generator")
+    assert generator.steps(modes.TRAIN) == list(range(12))
+    assert all(
+        trial.tensor("scalar/critic").value(step, modes.TRAIN) == -generator.value(step, modes.TRAIN)
+        for step in range(12)
+    )
+    assert trial.has_tensor("scalar/val_loss")
+    assert float(trial.metadata()["rate"]) == 0.5 and "secret" not in trial.metadata()
 
 
 def test_lightning_stops_by_its_own_means(out_dir, tmp_path):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+import weakref
 from importlib.util import find_spec
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping, Optional, Set
 
 from smdebug.core.utils import import_framework
 from smdebug.integrations.torch_callback import TorchCallback
@@ -23,12 +24,45 @@ def _lightning() -> Any:
     return importlib.import_module("lightning.pytorch")
 
 
+class _Scalars(_lightning().loggers.Logger):  # type: ignore[misc]
+    """Takes what a trainer logs during a training, as its other loggers get it.
+
+    Parameters
+    ----------
+    trainer : lightning.Trainer
+        The trainer, whose folder stays as it was.
+    save : callable
+        Saves numbers by name.
+    """
+
+    name = version = ""
+
+    def __init__(self, trainer: Any, save: Callable[[Mapping[str, Any]], None]) -> None:
+        super().__init__()
+        self._folder: Optional[str] = trainer.log_dir
+        self._save = save
+        self._trainer = weakref.proxy(trainer)
+        self.names: Set[str] = set()
+
+    @property
+    def save_dir(self) -> Optional[str]:
+        return self._folder
+
+    def log_metrics(self, metrics: Mapping[str, Any], step: Optional[int] = None) -> None:
+        if self._trainer.training:
+            self.names.update(metrics)
+            self._save(metrics)
+
+    def log_hyperparams(self, *unused: Any, **more: Any) -> None:
+        """Does nothing: the callback has them."""
+
+
 class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[misc]
     """Records a training: ``Trainer(callbacks=[LightningCallback("run")])``.
 
     A step is one of the optimizers; a batch of a validation is a step of the mode EVAL.  The
-    losses that `training_step` and `validation_step` return, the learning rate and logged metrics
-    are recorded.  If an attached rule recommends to stop, the trainer stops after the batch.  The
+    losses that `training_step` and `validation_step` return, the learning rate, logged metrics and
+    hyper-parameters that the module keeps are recorded.  If an attached rule recommends to stop, the trainer stops after the batch.  The
     trial is finished when the training ends.
 
     Parameters
@@ -43,8 +77,15 @@ class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[m
         Further parameters of `smdebug.pytorch.Hook`.
     """
 
+    _scalars: Optional[_Scalars] = None
+
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        self._register(pl_module, trainer.optimizers, counts_calls=False)
+        if self._register(pl_module, trainer.optimizers, counts_calls=False) is None:
+            return
+        for owner in (trainer.datamodule, pl_module):
+            self._describe(getattr(owner, "hparams", {}))
+        self._scalars = _Scalars(trainer, self._save_metrics)
+        trainer.loggers = [*trainer.loggers, self._scalars]
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, *unused: Any) -> None:
         self._begin_batch(pl_module)
@@ -65,12 +106,19 @@ class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[m
         self._save_loss(outputs)
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        self._save_metrics(trainer.callback_metrics)
+        trained = self._scalars.names if self._scalars is not None else set()
+        metrics = trainer.callback_metrics
+        self._save_metrics({each: metrics[each] for each in metrics if each not in trained})
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-        self.close()
+        self._end(trainer)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        self._end(trainer)
+
+    def _end(self, trainer: Any) -> None:
+        trainer.loggers = [each for each in trainer.loggers if each is not self._scalars]
+        self._scalars = None
         self.close()
 
     def _begin_batch(self, module: Any) -> None:

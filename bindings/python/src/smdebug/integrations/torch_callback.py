@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copyreg
+import enum
 from typing import Any, Iterable, Mapping, Optional, Tuple
 
+from smdebug.core.logger import get_logger
+from smdebug.exceptions import SMDebugError
 from smdebug.integrations.callback import RecordingCallback
 from smdebug.pytorch.hook import Hook
 
@@ -63,6 +66,19 @@ class TorchCallback(RecordingCallback):
         for name, value in metrics.items():
             if isinstance(value, (int, float)) or getattr(value, "numel", lambda: 0)() == 1:
                 self._recorder.save_scalar(name, value)
+
+    def _describe(self, parameters: Mapping[Any, Any]) -> None:
+        """Records hyper-parameters, for `Trial.metadata`: those that are numbers or texts."""
+        if self._recorder is None:
+            return
+        for name, value in parameters.items():
+            plain = value.value if isinstance(value, enum.Enum) else value
+            if not isinstance(plain, (int, float, str)):
+                continue
+            try:
+                self._recorder.set_metadata({str(name): plain})
+            except SMDebugError as failure:
+                get_logger().warning("a hyper-parameter is not recorded: %s", failure)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Trainers send a callback to the processes that they start: there it records."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Dict, Optional
 
 from smdebug.core.utils import import_framework
 from smdebug.integrations.torch_callback import TorchCallback
@@ -14,11 +15,24 @@ __all__ = ["TrainerCallback"]
 transformers = import_framework("transformers", "transformers", "smdebug.integrations")
 
 
+# Where a job writes, and what it may not tell.
+_NOT_RECORDED = ("_dir", "_token", "_id")
+
+
+def _chosen(arguments: Any) -> Dict[str, Any]:
+    """Returns the arguments of a trainer that are not the defaults."""
+    return {
+        field.name: getattr(arguments, field.name)
+        for field in dataclasses.fields(arguments)
+        if getattr(arguments, field.name) != field.default and not field.name.endswith(_NOT_RECORDED)
+    }
+
+
 class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ignore[misc, name-defined]
     """Records a training: ``Trainer(..., callbacks=[TrainerCallback("run")])``.
 
     A step is one of the optimizer.  The loss that the trainer trains with, the learning rate and
-    the numbers that it logs are recorded; evaluations have the mode EVAL.  If an attached rule
+    the numbers that it logs are recorded, and the arguments that are not its defaults; evaluations have the mode EVAL.  If an attached rule
     recommends to stop, the trainer stops after the step.  The trial is finished when the training
     ends.
 
@@ -42,6 +56,7 @@ class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ign
     ) -> None:
         if self._register(model, [given["optimizer"]]) is None:
             return
+        self._describe(_chosen(args))
         trainer = trainer_above()
         if trainer is not None:
             callback = weakref.ref(self)  # which the trainer must not keep
