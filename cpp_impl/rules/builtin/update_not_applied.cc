@@ -24,7 +24,7 @@
 namespace smdebug::rules {
 namespace {
 
-enum Role : size_t { kGradients, kFrozen, kWeights, kBatches, kHeld };
+enum Role : size_t { kGradients, kFrozen, kWeights, kBatches, kHeld, kMissing };
 
 // The number of gradient elements that are kept to compare with the next gradient.
 constexpr int64_t kKeptElements = 256;
@@ -32,6 +32,10 @@ constexpr int64_t kKeptElements = 256;
 // What a parameter held as its gradient since before an update, when a backward pass began.
 constexpr std::string_view kHeldGradients = "^held_gradient/";
 constexpr int64_t kMostHeld = 3;  // updates
+
+// Saved for a parameter that an optimizer should have updated, and that had no gradient, unlike
+// others of that optimizer.
+constexpr std::string_view kMissingGradients = "^missing_gradient/";
 
 constexpr std::string_view kLossTargets = "Loss_input_1$";
 
@@ -80,6 +84,7 @@ struct Parameter {
   bool is_frozen = false;
   bool ever_had_gradient = false;
   bool has_changed = false;
+  bool is_missing = false;  // an optimizer waited for its gradient in vain
   bool is_told = false;
   int64_t records = 0;
   std::optional<Fingerprint> first_weight;
@@ -129,7 +134,9 @@ class UpdateNotApplied final : public Rule {
       if (IsTraining(sample.Place().mode)) batches_[std::string(sample.Worker())].Add(sample);
       return;
     }
-    if (role == kHeld) {
+    if (role == kMissing) {
+      ParameterOf(sample, name.substr(name.find('/') + 1)).is_missing = true;
+    } else if (role == kHeld) {
       Parameter &parameter = ParameterOf(sample, WeightOfGradient(name.substr(name.find('_') + 1)));
       parameter.is_held_now = sample.Reduce({tensor::ReductionKind::kL2, false}).value_or(0) > 0;
       resets_[std::string(sample.Worker())] = !parameter.is_held_now;
@@ -202,15 +209,6 @@ class UpdateNotApplied final : public Rule {
 
   // The name of a gradient has no output number, but the name of its weight may have one.
   static std::string KeyOf(std::string_view weight) { return std::string(WithoutOutput(weight)); }
-
-  // Returns "weight" for "net.fc1.weight" and for "net.recurrent.weight_hh_l0".
-  static std::string_view KindOf(std::string_view weight) {
-    const std::string_view last = weight.substr(weight.find_last_of("./") + 1);
-    for (const std::string_view kind : {"bias", "weight"}) {
-      if (last.find(kind) != std::string_view::npos) return kind;
-    }
-    return last.substr(last.find_last_of('_') + 1);
-  }
 
   // Reports whether a weight never had a gradient and never changed.  One that changes is trained,
   // and its gradient not recorded, or is an average of others.
@@ -471,15 +469,36 @@ class UpdateNotApplied final : public Rule {
       is_any_left_out |= IsLeftOut(parameter);
     }
     if (!is_any_left_out) return;
-    const Parameter *culprit = nullptr;
-    int64_t count = 0;
+    const auto [due, without, with, has_telling] = FindLeftOut(parameters);
+    if (due.empty() || !has_telling) return;
+    NoteEvaluated();
+    // Who freezes most of a model, as for adapters, means it, unless an optimizer has it.
+    const bool is_missing = due[0]->is_missing;
+    if (without > with && !is_missing) return;
+    Add(worker, due[0]->weight_name, "no_gradient", static_cast<double>(due[0]->without_gradient),
+        static_cast<double>(limits_.patience_gradient),
+        StrCat("'", due[0]->weight_name, "' had no gradient at ", due[0]->without_gradient,
+               " steps at which other weights had one",
+               is_missing ? ", though an optimizer is to update it" : "",
+               due.size() > 1 ? StrCat("; nor had ", due.size() - 1, " others") : std::string()),
+        findings);
+  }
+
+  // Weights that had no gradient so far.
+  struct LeftOut {
+    std::vector<const Parameter *> due;  // since long enough; those of an optimizer come first
     int64_t without = 0;
+    int64_t with = 0;          // weights that had one
     bool has_telling = false;  // not only biases of zeros, which may be averages of others
-    std::map<std::string_view, int64_t> with;  // by kind
-    std::set<Fingerprint> trained;             // how weights with a gradient began
+  };
+  LeftOut FindLeftOut(Parameters &parameters) const {
+    LeftOut found;
+    std::set<std::string_view> kinds;  // of weights that had a gradient
+    std::set<Fingerprint> trained;     // how weights with a gradient began
     for (auto &[key, parameter] : parameters) {
       if (!parameter.ever_had_gradient) continue;
-      ++with[KindOf(key)];
+      ++found.with;
+      kinds.insert(KindOfWeight(key));
       const auto &first = parameter.first_weight;
       if (first && IsTelling(*first)) trained.insert(*first);
     }
@@ -488,27 +507,18 @@ class UpdateNotApplied final : public Rule {
       // A copy of another weight, or an average that begins as one.
       if (trained.find(*parameter.first_weight) != trained.end()) continue;
       // Of some kinds, as biases, the job may record no gradients.
-      if (with.find(KindOf(key)) == with.end()) continue;
-      has_telling |= IsTelling(*parameter.first_weight);
-      ++without;
+      if (!parameter.is_missing && kinds.find(KindOfWeight(key)) == kinds.end()) continue;
+      found.has_telling |= parameter.is_missing || IsTelling(*parameter.first_weight);
+      ++found.without;
       ++parameter.without_gradient;
       const bool is_due = parameter.without_gradient >= limits_.patience_gradient;
       // At the first step, no weight has changed yet.
       if (!is_due || parameter.records < 2 || std::exchange(parameter.is_told, true)) continue;
-      if (count++ == 0) culprit = &parameter;
+      found.due.push_back(&parameter);
     }
-    if (culprit == nullptr || !has_telling) return;
-    NoteEvaluated();
-    int64_t all_with = 0;
-    for (const auto &[kind, number] : with) all_with += number;
-    // Who freezes most of a model, as for adapters, means it.
-    if (without > all_with) return;
-    Add(worker, culprit->weight_name, "no_gradient", static_cast<double>(culprit->without_gradient),
-        static_cast<double>(limits_.patience_gradient),
-        StrCat("'", culprit->weight_name, "' had no gradient at ", culprit->without_gradient,
-               " steps at which other weights had one",
-               count > 1 ? StrCat("; nor had ", count - 1, " others") : std::string()),
-        findings);
+    std::stable_partition(found.due.begin(), found.due.end(),
+                          [](const Parameter *each) { return each->is_missing; });
+    return found;
   }
 
   static void Add(const std::string &worker, const std::string &tensor, std::string_view check,
@@ -571,9 +581,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector batches,
                        Selector::Make({}, {std::string(kModelInputs), std::string(kLossTargets)}));
   SMD_ASSIGN_OR_RETURN(Selector held, Selector::Make({}, {std::string(kHeldGradients)}));
+  SMD_ASSIGN_OR_RETURN(Selector missing, Selector::Make({}, {std::string(kMissingGradients)}));
   return std::unique_ptr<Rule>(std::make_unique<UpdateNotApplied>(
       Roles({std::move(gradients), std::move(frozen), std::move(weights), std::move(batches),
-             std::move(held)}),
+             std::move(held), std::move(missing)}),
       limits));
 }
 

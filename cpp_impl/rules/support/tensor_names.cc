@@ -11,8 +11,8 @@ constexpr std::array<std::string_view, 11> kOptimizerStates = {
     "optimizer_state", "optimizer",  "opt_state", "exp_avg",  "exp_avg_sq",     "max_exp_avg_sq",
     "exp_inf",         "square_avg", "acc_delta", "grad_avg", "momentum_buffer"};
 // How names begin that hooks give to what an optimiser does.
-constexpr std::array<std::string_view, 5> kOfUpdates = {"scalar/", "update/", "held_gradient/",
-                                                        "learning_rate/", "weight_decay/"};
+constexpr std::array<std::string_view, 6> kOfUpdates = {
+    "scalar/", "update/", "held_gradient/", "missing_gradient/", "learning_rate/", "weight_decay/"};
 // Parts of names of numbers about a loss that are no loss.
 constexpr std::array<std::string_view, 3> kAboutLosses = {"loss_scal", "LossScal", "loss_weight"};
 
@@ -51,6 +51,14 @@ std::string_view WeightOfGradient(std::string_view gradient) {
   gradient.remove_prefix(kOfKeras.size());
   if (gradient.ends_with(kEndOfKeras)) gradient.remove_suffix(kEndOfKeras.size());
   return gradient;
+}
+
+std::string_view KindOfWeight(std::string_view weight) {
+  const std::string_view last = weight.substr(weight.find_last_of("./") + 1);
+  for (const std::string_view kind : {"bias", "weight"}) {
+    if (last.find(kind) != std::string_view::npos) return kind;
+  }
+  return last.substr(last.find_last_of('_') + 1);
 }
 
 std::string_view WithoutOutput(std::string_view tensor) {

@@ -29,6 +29,9 @@ inline constexpr std::string_view kEmbeddingInputs =
 // Returns "w" for "gradient/w" and for "gradients/wGrad".  Returns any other name unchanged.
 std::string_view WeightOfGradient(std::string_view gradient);
 
+// Returns "weight" for "net.fc1.weight" and for "net.recurrent.weight_hh_l0".
+std::string_view KindOfWeight(std::string_view weight);
+
 // Returns "w" for "w:0", TensorFlow's name for the first output of an operation.
 std::string_view WithoutOutput(std::string_view tensor);
 

@@ -469,6 +469,19 @@ TEST(UpdateNotAppliedTest, WhoFreezesMostOfAModelMeansIt) {
   EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
 }
 
+TEST(UpdateNotAppliedTest, AnOptimizerThatMissesMostGradientsDoesNotMeanIt) {
+  FakeSource source;
+  for (int64_t step = 0; step < 6; ++step) {
+    source.Step(step).Save("head.weight", {Falling(step)}).Save("gradient/head.weight", {1});
+    for (const char *layer : {"a", "b", "c"}) source.Save(StrCat(layer, ".bias"), {0});
+    if (step > 0) source.Save("missing_gradient/b.bias", {0});
+  }
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("no_gradient"));
+  EXPECT_THAT(evaluated.Tensors(), ElementsAre("b.bias")) << "of others, nothing is known";
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("though an optimizer is to update it"));
+}
+
 TEST(UpdateNotAppliedTest, FrozenWeightsMayStay) {
   FakeSource source = Of({{"a.weight", Falling, Alternating},
                           {"b.weight", Same, nullptr},

@@ -89,7 +89,7 @@ _OF_OPTIMIZERS: Mapping[str, str] = {
     "learning_rate": "^learning_rate/",
     "weight_decay": "^weight_decay/",
 }
-_NO_PARAMETER = "^(?!gradient|update/|optimizer_state/|weight_decay/).*"
+_NO_PARAMETER = "^(?!(held_|missing_)?gradient|update/|optimizer_state/|weight_decay/).*"
 _OF_PARAMETERS: Mapping[str, str] = {
     CollectionKeys.WEIGHTS: f"{_NO_PARAMETER}weight",
     CollectionKeys.BIASES: f"{_NO_PARAMETER}bias",

@@ -6,13 +6,13 @@ import functools
 import sys
 import types
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Protocol, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Protocol, Sequence, Set, Tuple
 
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.pytorch.torch_state import is_compiling
 
-__all__ = ["WatchedOptimizer", "inner_optimizer"]
+__all__ = ["WatchedOptimizer", "inner_optimizer", "missing_gradients"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
@@ -45,6 +45,21 @@ def inner_optimizer(optimizer: Any) -> Any:
     if not isinstance(found, torch.optim.Optimizer):
         raise SMDebugTypeError(f"a {type(optimizer).__name__} is not a torch.optim.Optimizer")
     return found
+
+
+def missing_gradients(named: Sequence[Tuple[str, Any]]) -> List[str]:
+    """Returns a name for each parameter that an update should change and that has no gradient.
+
+    Without a gradient of any other one of the optimizer, the update is for none of them.
+    """
+    missing = [
+        f"missing_gradient/{name}"
+        for name, parameter in named
+        if parameter.grad is None and parameter.requires_grad and parameter.numel() > 0
+    ]
+    if missing and any(parameter.grad is not None for _, parameter in named):
+        return missing
+    return []
 
 
 def _is_within_step(optimizer: Any) -> bool:

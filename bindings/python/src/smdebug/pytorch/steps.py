@@ -16,7 +16,7 @@ from smdebug.pytorch.callbacks import OnGradient, OnHeldGradient
 from smdebug.pytorch.collected import Collected
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.models import RegisteredModel
-from smdebug.pytorch.optimizers import WatchedOptimizer
+from smdebug.pytorch.optimizers import WatchedOptimizer, missing_gradients
 from smdebug.pytorch.returned_losses import ReturnedLosses
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
 from smdebug.pytorch.shards import is_distributed, place_in_models, place_of
@@ -453,6 +453,9 @@ class StepHook(FrameworkHook):
             for name, parameter in watched.named:
                 self._save(name, parameter)
                 self._save_unscaled(f"gradient/{name}", parameter.grad, scale)
+        missing = missing_gradients(watched.named)
+        if missing:
+            self._save_each(missing, [torch.zeros((), device="cpu")] * len(missing))
         if not self._may_collect("update/", watched.named):
             return
         for name, parameter in watched.named:
