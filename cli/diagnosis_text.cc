@@ -25,14 +25,21 @@ void PrintWrapped(const std::string &text) {
   }
 }
 
-void PrintCause(const Cause &cause, bool is_first) {
+// Prints what speaks for a cause: findings, unless they were printed before, and clues.
+void PrintEvidence(const Cause &cause, bool is_first, FindingPrinter *folded) {
+  const std::vector<Evidence> evidence =
+      folded != nullptr ? folded->PrintOfCause(cause) : cause.evidence;
+  const size_t shown = is_first ? kMostEvidence : 1;
+  for (size_t i = 0; i < std::min(shown, evidence.size()); ++i) {
+    PrintWrapped("because: " + Printable(EvidenceText(evidence[i])));
+  }
+}
+
+void PrintCause(const Cause &cause, bool is_first, FindingPrinter *folded) {
   Print((is_first ? LeadOf(cause, false) : "or") + " (" + ConfidenceText(cause.confidence) +
         "): " + Styled(cause.title, Style::kHeading) + "\n");
+  PrintEvidence(cause, is_first, folded);
   // The first cause comes with what to do; the others have it behind the link.
-  const size_t shown = is_first ? kMostEvidence : 1;
-  for (size_t i = 0; i < std::min(shown, cause.evidence.size()); ++i) {
-    PrintWrapped("because: " + Printable(EvidenceText(cause.evidence[i])));
-  }
   if (is_first) PrintWrapped("to do: " + cause.advice);
   PrintWrapped("see " + cause.link);
   if (is_first && !cause.missing.empty()) {
@@ -66,9 +73,9 @@ std::string ConfidenceText(double confidence) {
   return std::to_string(percent) + " %";
 }
 
-void PrintDiagnosis(const std::vector<Cause> &causes) {
+void PrintDiagnosis(const std::vector<Cause> &causes, FindingPrinter *folded) {
   if (!causes.empty()) Print("\n");
-  for (const Cause &cause : causes) PrintCause(cause, &cause == &causes.front());
+  for (const Cause &cause : causes) PrintCause(cause, &cause == &causes.front(), folded);
 }
 
 void ToJson(const std::vector<Cause> &causes, JsonWriter *json) {

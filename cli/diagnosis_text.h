@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "json_writer.h"
+#include "rules_text.h"
 #include "saved.h"
 
 namespace smdebug::cli {
@@ -19,8 +20,9 @@ std::string LeadOf(const Cause &cause, bool begins_sentence);
 // Returns "87 %".
 std::string ConfidenceText(double confidence);
 
-// Prints the causes as the last lines of an output; nothing if there are none.
-void PrintDiagnosis(const std::vector<Cause> &causes);
+// Prints the causes as the last lines of an output; nothing if there are none.  Below each come the
+// findings that `folded` holds; if it is NULL, where the evidence begins.
+void PrintDiagnosis(const std::vector<Cause> &causes, FindingPrinter *folded);
 
 // Writes the causes as an array.
 void ToJson(const std::vector<Cause> &causes, JsonWriter *json);

@@ -125,10 +125,12 @@ class Rules final : public Command {
     if (lists_) return List();
     if (path_.empty()) throw UsageError("TRIAL is required; see smdebug rules --help");
     RuleSet set = RequestedRules();
-    if (follows_) {
-      Follow(&set);
-    } else {
-      Evaluate(&set);
+    try {
+      follows_ ? Follow(&set) : Evaluate(&set);
+    } catch (...) {
+      // What was found before a failure.
+      if (!as_json_) Printer().PrintHeld({});
+      throw;
     }
     std::vector<Cause> causes;
     // Causes are those of all rules together.
@@ -218,18 +220,20 @@ class Rules final : public Command {
     if (as_json_) {
       ConcludeInJson(results, causes);
     } else {
-      ConcludeInText(results);
-      PrintDiagnosis(causes);
+      ConcludeInText(results, causes);
     }
     return findings_ == 0 ? ExitCode::kNoFindings : ExitCode::kFindings;
   }
 
-  void ConcludeInText(const std::vector<RuleResult> &results) {
-    Printer().PrintHidden();
+  void ConcludeInText(const std::vector<RuleResult> &results, const std::vector<Cause> &causes) {
+    const bool folds = !causes.empty() && !all_ && !follows_;
+    Printer().PrintHeld(folds ? causes : std::vector<Cause>());
+    if (!folds) PrintFound(results);
     PrintResults(results, !rules_.empty());
     PrintSkipped(skipped_);
     PrintVerdict(results, steps_);
     if (profile_ == "aws") Print(std::string(kAboutAws) + "\n");
+    PrintDiagnosis(causes, folds ? &Printer() : nullptr);
   }
 
   void ConcludeInJson(const std::vector<RuleResult> &results,

@@ -1,6 +1,7 @@
 #include "rules_text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "output.h"
 #include "saved.h"
@@ -30,14 +31,14 @@ Style StyleOf(Level level) { return level == Level::kFinding ? Style::kBad : Sty
 std::string WordOf(Level level) { return level == Level::kFinding ? "finding" : "worth a look"; }
 
 // Prints a finding in one line, or if the terminal is too narrow, with the sentence below.
-void PrintFinding(const Finding &finding, const std::string &sentence) {
+void PrintFinding(const Finding &finding, const std::string &sentence, size_t indent = 0) {
   const std::string word = WordOf(finding.level);
   const std::string step = "step " + StepText(finding.step, finding.mode, finding.mode_step);
   const std::string worker = Printable(finding.worker);
   std::string message = Printable(sentence);
   const size_t width = Stdout().width;
-  size_t head = WidthOf(word) + 2 + WidthOf(finding.rule) + 2 + WidthOf(step);
-  Print(Styled(word, StyleOf(finding.level)) + "  " +
+  size_t head = indent + WidthOf(word) + 2 + WidthOf(finding.rule) + 2 + WidthOf(step);
+  Print(std::string(indent, ' ') + Styled(word, StyleOf(finding.level)) + "  " +
         Styled(Printable(finding.rule), Style::kHeading) + "  " + step);
   const size_t of_worker = worker.empty() ? 0 : 2 + WidthOf(worker);
   if (of_worker > 0 && (width == 0 || head + of_worker <= width)) {
@@ -48,10 +49,10 @@ void PrintFinding(const Finding &finding, const std::string &sentence) {
   }
   if (width == 0 || head + 2 + WidthOf(message) <= width) return Print("  " + message + "\n");
   Print("\n");
-  const std::string indent(kIndent, ' ');
-  const size_t wide = std::max(width, kIndent + 1) - kIndent;
+  indent += kIndent;
+  const size_t wide = std::max(width, indent + 1) - indent;
   for (const std::string &line : Wrap(message, wide, LongWords::kSplit)) {
-    Print(indent + line + "\n");
+    Print(std::string(indent, ' ') + line + "\n");
   }
 }
 
@@ -131,42 +132,97 @@ void FindingPrinter::Print(const Finding &finding) {
   if (amount_ == Amount::kAll) return PrintFinding(finding, finding.message);
   const Key key(finding.level, finding.rule, finding.check, finding.tensor, finding.worker);
   const auto known = counts_.find(key);
-  if (known != counts_.end()) return PrintRepeat(finding, ++known->second);
-  if (counts_.size() < kMostKeys) counts_.emplace(key, 1);
-  if (amount_ == Amount::kSome && ++shown_[finding.rule] > kMostShown) {
+  const bool repeats = known != counts_.end();
+  if (!repeats && counts_.size() < kMostKeys) counts_.emplace(key, 1);
+  if (repeats && amount_ == Amount::kFollow) return PrintRepeat(finding, ++known->second);
+  std::string sentence;
+  if (!repeats) {
+    const bool is_first = checks_.emplace(finding.level, finding.rule, finding.check).second;
+    const bool has_sentence = is_first || finding.tensor.empty();
+    sentence = has_sentence ? finding.message : "also in '" + finding.tensor + "'";
+    if (amount_ == Amount::kFollow) return PrintFinding(finding, sentence);
+  }
+  Hold(finding, sentence);
+}
+
+void FindingPrinter::Hold(const Finding &finding, std::string sentence) {
+  auto of_rule = std::find_if(of_rules_.begin(), of_rules_.end(), [&](const OfRule &each) {
+    return each.first.rule == finding.rule && each.first.level == finding.level;
+  });
+  if (of_rule == of_rules_.end()) of_rule = of_rules_.insert(of_rule, {finding, 0, {}, false});
+  ++of_rule->count;
+  of_rule->last = StepText(finding.step, finding.mode, finding.mode_step);
+  if (sentence.empty() || ++shown_[finding.rule] > kMostShown) {
     ++hidden_;
+  } else {
+    held_.emplace_back(finding, std::move(sentence));
+  }
+}
+
+void FindingPrinter::PrintFirst(OfRule *of_rule, size_t indent) const {
+  if (std::exchange(of_rule->is_printed, true)) return;
+  const size_t others = of_rule->count - 1;
+  const std::string more =
+      others == 0 ? "" : " (and " + std::to_string(others) + " more, to step " + of_rule->last + ")";
+  PrintFinding(of_rule->first, of_rule->first.message + more, indent);
+}
+
+void FindingPrinter::PrintHeld(const std::vector<Cause> &causes) {
+  if (causes.empty()) {
+    for (const auto &[finding, sentence] : held_) PrintFinding(finding, sentence);
+    if (hidden_ > 0) {
+      PrintWrapped("(" + Count(hidden_, "further finding") + "; --all prints each)");
+    }
+    if (has_findings_) cli::Print("\n");
     return;
   }
-  const bool is_first = checks_.emplace(finding.level, finding.rule, finding.check).second;
-  const bool has_sentence = is_first || finding.tensor.empty();
-  PrintFinding(finding, has_sentence ? finding.message : "also in '" + finding.tensor + "'");
+  std::set<std::string> explained;
+  for (const Cause &cause : causes) {
+    for (const Evidence &each : cause.evidence) explained.insert(each.first.rule);
+  }
+  bool has_others = false;
+  for (OfRule &each : of_rules_) {
+    if (explained.contains(each.first.rule)) continue;
+    PrintFirst(&each, 0);
+    has_others = true;
+  }
+  if (has_others) cli::Print("\n");
+}
+
+std::vector<Evidence> FindingPrinter::PrintOfCause(const Cause &cause) {
+  std::vector<Evidence> others;
+  for (const Evidence &evidence : cause.evidence) {
+    const Finding &first = evidence.first;
+    bool is_finding = false;
+    for (OfRule &each : of_rules_) {
+      if (each.first.rule != first.rule) continue;
+      if (!checks_.contains({each.first.level, first.rule, first.check})) continue;
+      is_finding = true;
+      PrintFirst(&each, kIndent);
+    }
+    if (!is_finding) others.push_back(evidence);
+  }
+  return others;
 }
 
 void FindingPrinter::PrintRepeat(const Finding &finding, size_t count) {
-  if (amount_ == Amount::kSome) {
-    ++hidden_;
-  } else if (IsPowerOfTen(count)) {
-    const std::string tensor = finding.tensor.empty() ? "" : "  " + Printable(finding.tensor);
-    cli::Print(Styled(WordOf(finding.level), StyleOf(finding.level)) + "  " +
-               Styled(Printable(finding.rule), Style::kHeading) + "  " + Count(count, "time") +
-               " up to step " + StepText(finding.step, finding.mode, finding.mode_step) + tensor +
-               "\n");
-  }
+  if (!IsPowerOfTen(count)) return;
+  const std::string tensor = finding.tensor.empty() ? "" : "  " + Printable(finding.tensor);
+  cli::Print(Styled(WordOf(finding.level), StyleOf(finding.level)) + "  " +
+             Styled(Printable(finding.rule), Style::kHeading) + "  " + Count(count, "time") +
+             " up to step " + StepText(finding.step, finding.mode, finding.mode_step) + tensor +
+             "\n");
 }
 
-void FindingPrinter::PrintHidden() const {
-  if (hidden_ > 0) {
-    PrintWrapped("(" + Count(hidden_, "further finding") + "; --all prints each)");
-  }
-  if (has_findings_) cli::Print("\n");
-}
-
-void PrintResults(const std::vector<RuleResult> &results, bool reasons) {
+void PrintFound(const std::vector<RuleResult> &results) {
   const bool has_findings = PrintTable(Level::kFinding, results, false);
   const bool has_looks = PrintTable(Level::kWorthALook, results, has_findings);
   const bool has_others = std::any_of(results.begin(), results.end(),
                                       [](const RuleResult &each) { return !each.first; });
   if ((has_findings || has_looks) && has_others) Print("\n");
+}
+
+void PrintResults(const std::vector<RuleResult> &results, bool reasons) {
   if (reasons) return PrintReasons(results);
   for (const RuleStatus status :
        {RuleStatus::kPassed, RuleStatus::kNotEnoughData, RuleStatus::kNoTensors}) {
