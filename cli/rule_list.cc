@@ -1,5 +1,7 @@
 #include "rule_list.h"
 
+#include <set>
+
 #include "exit_code.h"
 #include "json_writer.h"
 #include "text.h"
@@ -40,6 +42,12 @@ RuleRequest ParseRule(const std::string &text) {
   const size_t comma = text.find(',');
   RuleRequest request{text.substr(0, comma), "{}", {}};
   if (request.name.empty()) throw UsageError("--rule needs a rule's name");
+  const size_t end = request.name.find_first_of(":=( ");
+  if (end != std::string::npos && end > 0) {
+    throw UsageError("--rule " + Printable(Shortened(request.name, 60)) +
+                     ": a comma comes before each parameter, as in " +
+                     Printable(Shortened(request.name.substr(0, end), 40)) + ",NAME=VALUE");
+  }
   if (comma == std::string::npos) return request;
   const std::string rest = text.substr(comma + 1);
   if (rest.starts_with("{")) {
@@ -58,12 +66,14 @@ RuleSet MakeRuleSet(const std::string &profile, const std::vector<RuleRequest> &
   RuleSet set(profile == "aws" ? Profile::kAws : Profile::kCalibrated);
   for (const RuleRequest &request : requests) set.Add(request.name, request.parameters);
   if (!requests.empty()) return set;
+  set.AddAll();
+  std::set<std::string> held;
+  for (const RuleResult &result : set.Results()) held.insert(result.rule);
   for (const RuleInfo &rule : BuiltinRules()) {
-    if (!rule.set.empty()) continue;
+    if (!rule.set.empty() || held.contains(rule.name)) continue;
     try {
       set.Add(rule.name);
     } catch (const Error &error) {
-      if (error.Code() != SMD_INVALID_CONFIG) throw;
       skipped->push_back({rule.name, error.what()});
     }
   }

@@ -223,6 +223,8 @@ export class RuleSet extends Handle {
   constructor(profile?: Profile);
   /** Adds a built-in rule. */
   add(rule: string, options?: {parameters?: Readonly<Record<string, string | number | boolean>>; action?: Action}): void;
+  /** Adds every built-in rule that needs no parameter and that the set does not hold. */
+  addAll(options?: {action?: Action}): void;
   /** Evaluates only the steps that the config selects. */
   setSaveConfig(config: SaveConfig): void;
   /** Evaluates the steps that are there and were not evaluated yet. */

@@ -162,9 +162,12 @@ smd_error *smd_rule_set_new(const char *profile, smd_rule_set **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_ASSIGN_OR_RETURN(const rules::Profile known, ProfileFromC(profile));
+    const std::string name(OptionalText(profile));
     auto set = std::make_shared<rules::RuleSet>();
-    SMD_RETURN_IF_ERROR(rules::AddRulesOfSet(OptionalText(profile), known, set.get()));
-    *out = new smd_rule_set{known, std::move(set), {}, CausesOf(OptionalText(profile), known)};
+    if (!rules::RulesOfSet(name).empty()) {
+      SMD_RETURN_IF_ERROR(rules::AddAllRules(name, known, rules::Action::kWarn, set.get()));
+    }
+    *out = new smd_rule_set{known, std::move(set), {}, name, CausesOf(name, known)};
     return Status::Ok();
   });
 }
@@ -180,6 +183,14 @@ smd_error *smd_rule_set_add(smd_rule_set *set, const char *rule, const char *par
     SMD_ASSIGN_OR_RETURN(const rules::RuleFactory make,
                          rules::BuiltinRule(name, given, set->profile, analyze::TrialSource::Open));
     return set->set->Add(make, known);
+  });
+}
+
+smd_error *smd_rule_set_add_all(smd_rule_set *set, smd_action action) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckSet(set));
+    SMD_ASSIGN_OR_RETURN(const rules::Action known, ActionFromC(action));
+    return rules::AddAllRules(set->name, set->profile, known, set->set.get());
   });
 }
 

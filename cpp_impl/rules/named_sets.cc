@@ -39,6 +39,32 @@ constexpr std::array kLlm = {
     NamedSetRule{"LearningRateJump", "{}"},
 };
 
+using Makes = std::vector<RuleFactory>;
+
+Result<Makes> MakesOfSet(std::string_view name, Profile profile) {
+  Makes makes;
+  for (const NamedSetRule &each : RulesOfSet(name)) {
+    SMD_ASSIGN_OR_RETURN(const Parameters::Given given, Parameters::FromJson(each.parameters));
+    SMD_ASSIGN_OR_RETURN(makes.emplace_back(), BuiltinRule(each.rule, given, profile));
+  }
+  return makes;
+}
+
+// Returns the rules whose defaults suffice.
+Result<Makes> MakesOfDefaults(Profile profile) {
+  Makes makes;
+  for (const RuleSpec *spec : BuiltinRules()) {
+    if (!spec->set.empty()) continue;
+    Result<RuleFactory> make = BuiltinRule(spec->name, {}, profile);
+    if (make.IsOk()) {
+      makes.push_back(*std::move(make));
+    } else if (make.GetStatus().GetCode() != Code::kInvalidConfig) {
+      return make.GetStatus();
+    }
+  }
+  return makes;
+}
+
 }  // namespace
 
 std::span<const NamedSetRule> RulesOfSet(std::string_view set) {
@@ -46,13 +72,11 @@ std::span<const NamedSetRule> RulesOfSet(std::string_view set) {
   return {};
 }
 
-Status AddRulesOfSet(std::string_view name, Profile profile, RuleSet *set) {
-  for (const NamedSetRule &each : RulesOfSet(name)) {
-    SMD_ASSIGN_OR_RETURN(const Parameters::Given given, Parameters::FromJson(each.parameters));
-    SMD_ASSIGN_OR_RETURN(const RuleFactory make, BuiltinRule(each.rule, given, profile));
-    SMD_RETURN_IF_ERROR(set->Add(make));
-  }
-  return Status::Ok();
+Status AddAllRules(std::string_view name, Profile profile, Action action, RuleSet *set) {
+  const bool has_name = !RulesOfSet(name).empty();
+  SMD_ASSIGN_OR_RETURN(const Makes makes,
+                       has_name ? MakesOfSet(name, profile) : MakesOfDefaults(profile));
+  return set->AddMissing(makes, action);
 }
 
 }  // namespace smdebug::rules

@@ -20,7 +20,9 @@ struct NamedSetRule {
 // name.  The only set is "llm", for large trainings.
 std::span<const NamedSetRule> RulesOfSet(std::string_view set);
 
-// Adds the rules of the set; an unknown name adds none.  Fails as RuleSet::Add().
-Status AddRulesOfSet(std::string_view name, Profile profile, RuleSet *set);
+// Adds every rule that needs no parameter and that `set` does not hold: those of the named set, or,
+// for an unknown name, the built-in ones that belong to no named set.  Fails as
+// RuleSet::AddMissing().
+Status AddAllRules(std::string_view name, Profile profile, Action action, RuleSet *set);
 
 }  // namespace smdebug::rules

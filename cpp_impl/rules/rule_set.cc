@@ -30,6 +30,30 @@ Status RuleSet::Add(const RuleFactory &make, Action action) {
   return Status::Ok();
 }
 
+Status RuleSet::AddMissing(const std::vector<RuleFactory> &makes, Action action) {
+  std::vector<std::unique_ptr<Rule>> rules;
+  rules.reserve(makes.size());
+  for (const RuleFactory &make : makes) rules.push_back(make());
+  const MutexLock lock(mutex_);
+  SMD_RETURN_IF_ERROR(CanStillChange("add rules"));
+  entries_.reserve(entries_.size() + makes.size());
+  summaries_.reserve(entries_.size() + makes.size());
+  const size_t held = entries_.size();
+  for (size_t i = 0; i < makes.size(); ++i) {
+    bool is_held = false;
+    for (size_t j = 0; j < held; ++j) {
+      if (summaries_[j].rule != rules[i]->Name()) continue;
+      is_held = true;
+      entries_[j].action = std::max(entries_[j].action, action);
+    }
+    if (is_held) continue;
+    summaries_.push_back(SummaryOf(*rules[i]));
+    entries_.push_back({makes[i], std::move(rules[i]), action});
+  }
+  names_.clear();
+  return Status::Ok();
+}
+
 Status RuleSet::SetSaveConfig(config::SaveConfig saves) {
   const MutexLock lock(mutex_);
   SMD_RETURN_IF_ERROR(CanStillChange("set its save config"));

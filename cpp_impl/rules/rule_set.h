@@ -33,6 +33,9 @@ class RuleSet {
  public:
   // Fails with WRONG_STATE if a step was evaluated, or during an evaluation or attachment.
   Status Add(const RuleFactory &make, Action action = Action::kWarn);
+  // Adds each of these rules whose name no rule of the set has.  The others stay as they are, with
+  // the more severe of their action and `action`.  Fails as Add() does, and then adds none.
+  Status AddMissing(const std::vector<RuleFactory> &makes, Action action);
   // Evaluates only the steps that `saves` selects, as if the job had no other steps.  All steps of
   // a mode without settings are evaluated.  Fails as Add() does.
   Status SetSaveConfig(config::SaveConfig saves);

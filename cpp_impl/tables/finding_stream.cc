@@ -52,15 +52,7 @@ Status AddRules(const Request &request, rules::RuleSet *set) {
       rules::ProfileFromName(request.profile).value_or(rules::kDefaultProfile);
   for (const RuleRequest &rule : request.rules) SMD_RETURN_IF_ERROR(AddRule(rule, profile, set));
   if (!request.rules.empty()) return Status::Ok();
-  if (!rules::RulesOfSet(request.profile).empty()) {
-    return rules::AddRulesOfSet(request.profile, profile, set);
-  }
-  for (const rules::RuleSpec *spec : rules::BuiltinRules()) {
-    if (!spec->set.empty()) continue;
-    Status added = AddRule({std::string(spec->name)}, profile, set);
-    if (!added.IsOk() && added.GetCode() != Code::kInvalidConfig) return added;
-  }
-  return Status::Ok();
+  return rules::AddAllRules(request.profile, profile, rules::Action::kWarn, set);
 }
 
 Status Evaluate(const Request &request, const FoundTrial &found, Verdict *verdict) {

@@ -28,7 +28,7 @@ import torch
 from pytorch_training import Training
 
 from smdebug import Hook, ReductionConfig, SaveConfig, modes
-from smdebug.rules import RuleSet, builtin_rules
+from smdebug.rules import RuleSet
 from smdebug.trials import create_trial
 
 PROFILES = ("aws", "calibrated")
@@ -36,8 +36,6 @@ PROFILES = ("aws", "calibrated")
 LIVE = (("aws", 1), ("aws", 16), ("calibrated", 1), ("calibrated", 5))
 # The first steps of a training that rules evaluate in docs/rules.md.
 FIRST, WHOLE = 50, 1000
-# This rule compares a run with another one.
-SKIPPED = {"SimilarAcrossRuns"}
 # The figures of the sets, by name.
 Measured = Dict[str, List[float]]
 # For rules without defaults: the examples in the service's documentation.
@@ -59,10 +57,9 @@ GOALS = {"stored": 0.3, "live": 0.01}
 def rule_set_of(profile: str, interval: int = 1) -> RuleSet:
     """Returns all rules."""
     rule_set = RuleSet(profile, SaveConfig(save_interval=interval))
-    for rule in (each.name for each in builtin_rules() if not each.set):
-        if rule not in SKIPPED:
-            rule_set.add(rule, EXAMPLES.get(rule))
-    return rule_set
+    for rule, parameters in EXAMPLES.items():
+        rule_set.add(rule, parameters)
+    return rule_set.add_all()
 
 
 # ---- stored ------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ static int child(smd_rule_set *set, smd_hook *hook, smd_trial *trial, smd_findin
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_diagnose(set, &diagnosis));
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_evaluate(set, trial, 0, -1, 0, &more_findings));
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_add(set, "DeadRelu", NULL, SMD_ACTION_WARN));
+  EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_add_all(set, SMD_ACTION_WARN));
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_add_function(set, "Own", &ops, NULL, SMD_ACTION_WARN));
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_set_save_config(set, NULL));
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_reset(set));

@@ -187,6 +187,7 @@ static void rest(void) {
   REFUSED(smd_value_strings(NULL, NULL));
   REFUSED(smd_value_reduce(NULL, NULL, 0, NULL));
   REFUSED(smd_value_to_double(NULL, NULL));
+  REFUSED(smd_rule_set_add_all(NULL, SMD_ACTION_WARN));
   REFUSED(smd_rule_set_add_function(NULL, NULL, NULL, NULL, SMD_ACTION_WARN));
   REFUSED(smd_findings_add(NULL, NULL));
   REFUSED(smd_step_file_open(NULL, 0, NULL, NULL));

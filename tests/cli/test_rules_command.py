@@ -54,9 +54,13 @@ def test_all_rules_run_by_default(smdebug):
     asked = [rule for rule in listed if not rule["set"]]
     assert summary["rules"] + len(summary["skipped"]) == len(asked)
     assert summary["rules"] > len(summary["skipped"])
-    text = smdebug.run("rules run").stdout
-    for why in summary["skipped"]:
-        assert f"skipped: {why}\n" in text
+    [why] = summary["skipped"]
+    assert why.startswith("SimilarAcrossRuns: other_trials is missing")
+    assert "without their parameters: SimilarAcrossRuns\n" in smdebug.run("rules run").stdout
+    for profile in ("calibrated", "aws", "llm"):
+        *_, last = smdebug.run(f"rules run --json --profile {profile}").stdout.splitlines()
+        rules = smd.rules.RuleSet(profile).add_all()
+        assert json.loads(last)["summary"]["rules"] == len(rules.results())
 
 
 def test_the_profile_llm_is_the_rules_for_large_trainings(smdebug):
@@ -171,6 +175,8 @@ def test_the_culprit_and_the_step_stay_visible(columns, tmp_path):
         ("VanishingGradient,treshold=1", "threshold"),
         ("VanishingGradient,threshold=x", "threshold"),
         ("VanishingGradient,1e-3", "needs NAME=VALUE"),
+        ("VanishingGradient:threshold=1", "a comma comes before each parameter, as in VanishingGradient,NAME"),
+        ("'VanishingGradient threshold=1'", "as in VanishingGradient,NAME=VALUE"),
         ("VanishingGradient,", "needs NAME=VALUE"),
         (",threshold=1", "a rule's name"),
     ],

@@ -176,9 +176,25 @@ TEST(RuleSetTest, RefusesBadArguments) {
   EXPECT_EQ(CodeOf([&] { set.Evaluate(trial, -1); }), SMD_INVALID_ARGUMENT);
   set.Evaluate(trial);
   EXPECT_EQ(CodeOf([&] { set.Add("VanishingGradient"); }), SMD_WRONG_STATE);
+  EXPECT_EQ(CodeOf([&] { set.AddAll(); }), SMD_WRONG_STATE);
   const std::vector<RuleInfo> rules = BuiltinRules();
   EXPECT_EQ(rules.at(0).name, "VanishingGradient");
   EXPECT_EQ(rules[0].parameters.at(0).name, "threshold");
+}
+
+TEST(RuleSetTest, AddsAllRulesThatItDoesNotHold) {
+  const Folder folder;
+  RecordGradients(folder / "run", 8);
+  RuleSet set(Profile::kAws);
+  set.Add("VanishingGradient", kOneMillionth, Action::kContinue).AddAll(Action::kStop);
+  EXPECT_EQ(CodeOf([&] { set.AddAll(static_cast<Action>(7)); }), SMD_INVALID_ARGUMENT);
+  const std::vector<RuleResult> results = set.Results();
+  EXPECT_EQ(results.size(), 21U);
+  EXPECT_EQ(results.at(0).rule, "VanishingGradient");
+  const std::vector<Finding> found = set.Evaluate(Trial(folder / "run"));
+  ASSERT_THAT(StepsOf(found), ElementsAre(7));
+  EXPECT_DOUBLE_EQ(found[0].limit, 1e-6);
+  EXPECT_EQ(found[0].action, Action::kStop);
 }
 
 TEST(RuleSetTest, BelongsToOneTrial) {

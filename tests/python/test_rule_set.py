@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
+import pickle
 import threading
 import weakref
 from pathlib import Path
@@ -195,6 +197,34 @@ def test_all_rules_are_listed():
     )
     assert threshold.aws == "1e-7" and threshold.meaning
     assert all(rule.summary for rule in rules.values())
+
+
+@pytest.mark.parametrize("profile, count", [("calibrated", 24), ("aws", 21), ("llm", 23)])
+def test_all_rules_without_required_parameters_are_added(profile, count):
+    rules = RuleSet(profile).add_all(action="stop")
+    names = [each.rule for each in rules.results()]
+    assert len(names) == len(set(names)) == count
+    assert "SimilarAcrossRuns" not in names, "which compares with another trial"
+    assert [each.rule for each in rules.add_all().results()] == names
+    assert pickle.loads(pickle.dumps(rules)).results() == rules.results()
+
+
+def test_adding_all_rules_keeps_those_that_were_added(out_dir):
+    recorded(out_dir, [0.5]).close()
+    rules = RuleSet("aws").add("VanishingGradient", {"threshold": 0.6}, action="continue")
+    first, *others = rules.add_all(action="stop").evaluate(create_trial(out_dir))
+    assert (first.rule, first.limit) == ("VanishingGradient", 0.6)
+    assert {each.action for each in (first, *others)} == {Action.STOP}
+    assert "VanishingGradient" not in {each.rule for each in others}
+    with pytest.raises(SMDebugRuntimeError):
+        rules.add_all()
+
+
+def test_the_rules_of_a_large_training_get_the_action_of_all(out_dir):
+    with Hook(out_dir, save_config=SaveConfig(save_interval=1)) as hook, hook.step(modes.TRAIN):
+        hook.save("loss", math.nan)
+    (finding,) = RuleSet("llm").add_all(action="stop").evaluate(create_trial(out_dir))
+    assert finding.action is Action.STOP
 
 
 def test_a_rule_set_belongs_to_one_trial(out_dir, tmp_path):

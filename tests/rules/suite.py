@@ -32,15 +32,12 @@ from healthy import HEALTHY, Healthy
 from trainer import Training
 
 from smdebug import SaveConfig
-from smdebug.exceptions import SMDebugValueError
 from smdebug.rules import Finding, Level, RuleSet, builtin_rules
 from smdebug.trials import create_trial
 
 PROFILES = ("aws", "calibrated")
 SETS = {"tuning": (TUNING, (1, 2)), "held-out": (HELD_OUT, (201, 202))}
 
-# These rules compare a run with another one, or need data that these trainings lack.
-SKIPPED = {"SimilarAcrossRuns", "CreateXgboostReport"}
 # For rules without defaults: the examples in the service's documentation.
 EXAMPLES = {
     "AllZero": {"collection_names": "weights"},
@@ -115,14 +112,9 @@ class RunResult:
 def rule_set_of(profile: str, saves: Optional[SaveConfig]) -> RuleSet:
     """Returns all rules with their defaults."""
     rule_set = RuleSet(profile, saves)
-    for rule in (each.name for each in builtin_rules() if not each.set):
-        if rule in SKIPPED:
-            continue
-        try:
-            rule_set.add(rule)
-        except SMDebugValueError:
-            rule_set.add(rule, EXAMPLES[rule])
-    return rule_set
+    for rule, parameters in EXAMPLES.items() if profile == "aws" else ():
+        rule_set.add(rule, parameters)
+    return rule_set.add_all()
 
 
 def cases_of(

@@ -67,9 +67,6 @@ func NewRuleSet(profile Profile) (*RuleSet, error) {
 	if err := checkText("profile", string(profile)); err != nil {
 		return nil, err
 	}
-	if profile == "" {
-		profile = ProfileAWS
-	}
 	made, err := ruleSetSlot.out(func(out raw.Smd_rule_set) raw.Smd_error {
 		return raw.Smd_rule_set_new(string(profile), out)
 	})
@@ -116,6 +113,21 @@ func (r *RuleSet) Add(rule string, parameters map[string]string, action Action) 
 	}
 	defer r.handle.release()
 	return take(raw.Smd_rule_set_add(handle, rule, given, int(action)))
+}
+
+// AddAll adds every built-in rule that needs no parameter and that the rule set does not hold:
+// those that smdebug rules evaluates without --rule.  A rule that was added before keeps its
+// parameters, and the more severe of both actions.  A rule set of [ProfileLLM] holds all of them
+// from the beginning.
+//
+// It fails with [ErrWrongState] as [RuleSet.Add] does.
+func (r *RuleSet) AddAll(action Action) error {
+	handle, err := r.handle.acquire()
+	if err != nil {
+		return err
+	}
+	defer r.handle.release()
+	return take(raw.Smd_rule_set_add_all(handle, int(action)))
 }
 
 // SetSaveConfig evaluates only the steps that the config selects, as if the job had saved no

@@ -289,6 +289,26 @@ func TestLiveAndStoredFindingsAreEqual(t *testing.T) {
 	}
 }
 
+func TestAllRulesAreAdded(t *testing.T) {
+	counts := map[smdebug.Profile]int{"": 24, smdebug.ProfileCalibrated: 24, smdebug.ProfileAWS: 21, smdebug.ProfileLLM: 23}
+	for profile, count := range counts {
+		rules := got(smdebug.NewRuleSet(profile))(t)
+		must(t, rules.AddAll(smdebug.ActionWarn))
+		if results := got(rules.Results())(t); len(results) != count {
+			t.Errorf("%q has %d rules, not %d", profile, len(results), count)
+		}
+	}
+	rules := got(newRuleSet("1e-6", smdebug.ActionStop))(t)
+	must(t, rules.AddAll(smdebug.ActionWarn))
+	found := got(rules.Evaluate(context.Background(), openTrial(t, recordVanishing(t, 8)), smdebug.StepRange{}))(t)
+	if len(found) != 1 || found[0].Limit != 1e-6 || found[0].Action != smdebug.ActionStop {
+		t.Error(found)
+	}
+	if err := rules.AddAll(smdebug.ActionWarn); !errors.Is(err, smdebug.ErrWrongState) {
+		t.Error(err)
+	}
+}
+
 func TestBuiltinRules(t *testing.T) {
 	rules := got(smdebug.BuiltinRules())(t)
 	at := slices.IndexFunc(rules, func(rule smdebug.RuleInfo) bool { return rule.Name == "VanishingGradient" })

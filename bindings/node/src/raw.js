@@ -285,6 +285,7 @@ exports.functions = {
   smd_builtin_rule: ['smd_rule_info *', 'size_t'],
   smd_rule_set_new: ['void *', 'str', 'out void **'],
   smd_rule_set_add: ['void *', 'void *', 'str', 'str', 'int32_t'],
+  smd_rule_set_add_all: ['void *', 'void *', 'int32_t'],
   smd_rule_set_add_function: ['void *', 'void *', 'str', 'smd_rule_ops *', 'void *', 'int32_t'],
   smd_rule_set_set_save_config: ['void *', 'void *', 'void *'],
   smd_rule_set_evaluate: ['void *', 'void *', 'void *', 'int64_t', 'int64_t', 'uint32_t', 'out void **'],

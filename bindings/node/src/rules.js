@@ -5,6 +5,12 @@ const {ACTIONS, invalid} = require('./types.js');
 const {causesOf, findingsOf, resultsOf} = require('./finding.js');
 const {withSaveConfig} = require('./hook.js');
 
+function numberOf(action) {
+  const number = ACTIONS.indexOf(action);
+  if (number < 0) throw invalid(`there is no action "${action}"; use one of ${ACTIONS.join(', ')}`);
+  return number;
+}
+
 class RuleSet extends Handle {
   // profile: 'calibrated', 'aws' or 'llm'
   constructor(profile = 'calibrated') {
@@ -12,9 +18,11 @@ class RuleSet extends Handle {
   }
 
   add(rule, {parameters = {}, action = 'warn'} = {}) {
-    const number = ACTIONS.indexOf(action);
-    if (number < 0) throw invalid(`there is no action "${action}"; use one of ${ACTIONS.join(', ')}`);
-    call('smd_rule_set_add', this.raw, rule, JSON.stringify(parameters), number);
+    call('smd_rule_set_add', this.raw, rule, JSON.stringify(parameters), numberOf(action));
+  }
+
+  addAll({action = 'warn'} = {}) {
+    call('smd_rule_set_add_all', this.raw, numberOf(action));
   }
 
   setSaveConfig(config) {

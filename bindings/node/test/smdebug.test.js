@@ -196,6 +196,15 @@ test('rules find', () => {
   assert.throws(() => rules.add('VanishingGradient', {action: 'panic'}), fails('INVALID_ARGUMENT', /"panic"/));
 });
 
+test('all rules are added', () => {
+  for (const [profile, count] of [['calibrated', 24], ['aws', 21], ['llm', 23]]) {
+    const rules = new RuleSet(profile);
+    rules.addAll({action: 'stop'});
+    assert.equal(rules.results().length, count);
+    assert.throws(() => rules.addAll({action: 'panic'}), fails('INVALID_ARGUMENT', /"panic"/));
+  }
+});
+
 test('an attached set stops a training', () => {
   const hook = new Hook(newRun());
   const rules = new RuleSet('calibrated');

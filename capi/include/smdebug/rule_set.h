@@ -147,19 +147,17 @@ enum {
   SMD_RULE_FINISHED = 1  /* do not call the function again */
 };
 
-/* A rule written by the caller.  Its functions are called on the thread that evaluates, with no
- * lock held: they may use any handle, but the set that evaluates answers WRONG_STATE to a change
- * or another evaluation. */
+/* A rule of the caller's.  Its functions run on the thread that evaluates, with no lock held: they
+ * may use any handle, but the set answers WRONG_STATE to a change or another evaluation. */
 typedef struct smd_rule_ops {
   size_t struct_size; /* sizeof(smd_rule_ops) at the caller */
 
   /* Evaluates the global step `step` of `trial` and adds what it finds to `findings` by
-   * smd_findings_add().  Both are borrowed during the call: the function does not free them.
-   * Returns SMD_RULE_CONTINUE, SMD_RULE_FINISHED, or a negative number if the function failed: then
-   * *error may be set to an error from any smd function, or from smd_error_new(); the library frees
-   * it.  STEP_UNAVAILABLE, TENSOR_UNAVAILABLE, VALUE_UNAVAILABLE and SHAPE_UNAVAILABLE skip the
-   * step for this rule.  Any other error ends the evaluation, which returns it as it is, or
-   * CALLBACK_FAILED if *error was not set. */
+   * smd_findings_add().  Both are borrowed during the call.  Returns SMD_RULE_CONTINUE,
+   * SMD_RULE_FINISHED, or a negative number if it failed: then *error may be set to an error from
+   * any smd function, or from smd_error_new(), which the library frees.  STEP_UNAVAILABLE,
+   * TENSOR_UNAVAILABLE, VALUE_UNAVAILABLE and SHAPE_UNAVAILABLE skip the step for this rule.
+   * Another one ends the evaluation, which returns it, or CALLBACK_FAILED if *error is not set. */
   int32_t (*invoke)(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
                     smd_error **error);
 
@@ -177,8 +175,8 @@ typedef struct smd_rule_ops {
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_new(const char *profile, smd_rule_set **out) SMD_NOEXCEPT;
 
-/* Adds a built-in rule (docs/rules.md lists them).  `parameters` is a JSON object of texts,
- * numbers and switches; NULL: the defaults.  `action` is what its findings recommend.
+/* Adds a built-in rule (docs/rules.md lists them).  `parameters` is a JSON object of texts, numbers
+ * and switches; NULL: the defaults.  `action` is what its findings recommend.
  *
  * Fails: INVALID_ARGUMENT (unknown rule), INVALID_CONFIG (unknown or bad parameter, by name),
  * WRONG_STATE (a step was evaluated, or the set is attached to a hook or being evaluated),
@@ -187,18 +185,24 @@ SMD_FALLIBLE smd_rule_set_new(const char *profile, smd_rule_set **out) SMD_NOEXC
 SMD_FALLIBLE smd_rule_set_add(smd_rule_set *set, const char *rule, const char *parameters,
                               smd_action action) SMD_NOEXCEPT;
 
-/* Adds a rule written by the caller, named `name` in findings.  It takes part like a built-in
- * rule, but cannot be attached to a hook: it reads a trial, which a running job does not have.
+/* Adds every built-in rule that needs no parameter and that the set does not hold: what `smdebug
+ * rules` evaluates without --rule.  A rule that it holds, as a set made for "llm" does, keeps its
+ * parameters, and the more severe of its action and `action`.  If this fails, it adds none.
  *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (a step was evaluated, or the set is attached to a hook or
- * being evaluated), AFTER_FORK.
+ * Fails: as smd_rule_set_add_function().
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_rule_set_add_all(smd_rule_set *set, smd_action action) SMD_NOEXCEPT;
+
+/* Adds a rule of the caller's, named `name` in findings.  It takes part like a built-in rule, but
+ * not in a set that is attached to a hook: it reads a trial, which a running job does not have.
+ *
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (a step was evaluated, or a hook has the set), AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_add_function(smd_rule_set *set, const char *name, const smd_rule_ops *ops,
                                        void *self, smd_action action) SMD_NOEXCEPT;
 
-/* Evaluates only the steps that `config` (a copy) selects, as if the job had saved no others.  If
- * `config` is NULL, or has no settings for a mode, every step of that mode is evaluated.  A step
- * that is not evaluated costs a job no more than a hook without rules.
+/* Evaluates only the steps that `config` (a copy) selects, as if the job had saved no others: all
+ * steps of a mode if it is NULL or has no settings for it.  Others cost as a hook without rules.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (evaluation has begun, or a hook has the set), AFTER_FORK.
  * Thread: any.   Since: 1.0 */
@@ -216,14 +220,12 @@ enum {
  * evaluated yet.  Built-in rules also observe the steps before `first`; findings at those are not
  * reported.  `flags` is a sum of SMD_EVALUATE_...; without FOLLOW, the steps that all workers have
  * written are evaluated (once the job has ended, every step).  With STOP_AT_FINDING, a finding
- * hides the failure of a function at the same step.
+ * hides the failure of a function at the same step.  A set belongs to the first trial of which it
+ * evaluated a step, until smd_rule_set_reset().  `out` gets the findings, also before a failure.
  *
- * A set belongs to the first trial of which it evaluated a step, until smd_rule_set_reset().
- * `out` gets the findings, also those before a failure.
- *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (the set evaluated another trial, is attached to a hook, or
- * another call evaluates it), RULE_CONDITION_MET (details "rule", "step"), CALLBACK_FAILED, the
- * error that a function of smd_rule_ops returned, AFTER_FORK, and as smd_trial_refresh().
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (it evaluated another trial, a hook has it, or another call
+ * evaluates it), RULE_CONDITION_MET (details "rule", "step"), CALLBACK_FAILED, the error that a
+ * function of smd_rule_ops returned, AFTER_FORK, and as smd_trial_refresh().
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_evaluate(smd_rule_set *set, smd_trial *trial, int64_t first, int64_t end,
                                    uint32_t flags, smd_findings **out) SMD_NOEXCEPT;

@@ -43,7 +43,6 @@ class SimilarAcrossRuns final : public Rule {
   }
 
   std::string Missing() const override {
-    if (other_ == nullptr) return "another trial (other_trials)";
     if (!failure_.empty()) return StrCat("another trial that can be read: ", failure_);
     return "a tensor that both trials have at the same step";
   }
@@ -107,8 +106,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(tolerance.bitwise, parameters.Switch("bitwise"));
   SMD_ASSIGN_OR_RETURN(Selector selector, NamedTensors(parameters));
   std::vector<std::string> others = parameters.List("other_trials");
-  if (others.size() > 1) {
-    return parameters.Refuse("other_trials names several trials; it compares with one")
+  if (others.size() != 1) {
+    return parameters
+        .Refuse(others.empty() ? "other_trials is missing: the path of the trial to compare with"
+                               : "other_trials names several trials; it compares with one")
         .With("key", "other_trials");
   }
   return std::unique_ptr<Rule>(

@@ -8,9 +8,8 @@ import smdebug.pytorch as smd
 import torch
 from torch import Tensor, nn
 
-from smdebug.rules import RuleSet, builtin_rules
+from smdebug.rules import RuleSet
 
-NEED_PARAMETERS = {"SimilarAcrossRuns", "AllZero", "TensorVariance", "UnchangedTensor"}
 FEATURES, CLASSES, BATCH = 20, 5, 32
 
 
@@ -52,10 +51,7 @@ class Job:
         """Trains, and returns the findings of all calibrated rules."""
         optimizer = self.optimizer([each for each in self.model.parameters() if each.requires_grad])
         before = [self.step(optimizer) for _ in range(self.steps_before)]
-        rules = RuleSet("calibrated")
-        for rule in builtin_rules():
-            if not rule.set and rule.name not in NEED_PARAMETERS:
-                rules.add(rule.name)
+        rules = RuleSet().add_all()
         hook = smd.Hook(str(folder), **self.settings)
         hook.register_module(self.model)
         hook.register_loss(self.loss)

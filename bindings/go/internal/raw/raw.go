@@ -490,6 +490,7 @@ extern swig_type_63 _wrap_smd_builtin_rule_count_raw_d3dfd86e7e910180(void);
 extern uintptr_t _wrap_smd_builtin_rule_raw_d3dfd86e7e910180(swig_type_64 arg1);
 extern uintptr_t _wrap_smd_rule_set_new_raw_d3dfd86e7e910180(swig_type_65 arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_rule_set_add_raw_d3dfd86e7e910180(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_rule_set_add_all_raw_d3dfd86e7e910180(uintptr_t arg1, swig_intgo arg2);
 extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_rule_set_evaluate_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
 extern uintptr_t _wrap_smd_rule_set_results_raw_d3dfd86e7e910180(uintptr_t arg1, uintptr_t arg2);
@@ -2871,6 +2872,14 @@ func Smd_rule_set_add(arg1 Smd_rule_set, arg2 string, arg3 string, arg4 int) (_s
 	if Swig_escape_always_false {
 		Swig_escape_val = arg3
 	}
+	return swig_r
+}
+
+func Smd_rule_set_add_all(arg1 Smd_rule_set, arg2 int) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_all_raw_d3dfd86e7e910180(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 

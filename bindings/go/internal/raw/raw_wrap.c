@@ -4381,6 +4381,21 @@ struct smd_error *_wrap_smd_rule_set_add_raw_d3dfd86e7e910180(struct smd_rule_se
 }
 
 
+struct smd_error *_wrap_smd_rule_set_add_all_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0, intgo _swig_go_1) {
+  smd_rule_set *arg1 = 0 ;
+  smd_action arg2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_rule_set **)&_swig_go_0; 
+  arg2 = (smd_action)_swig_go_1; 
+  
+  result = (struct smd_error *)smd_rule_set_add_all(arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
 struct smd_error *_wrap_smd_rule_set_set_save_config_raw_d3dfd86e7e910180(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;

@@ -750,6 +750,7 @@ unsafe extern "C" {
     pub fn smd_builtin_rule(index: usize) -> *const smd_rule_info;
     pub fn smd_rule_set_new(profile: *const c_char, out: *mut *mut smd_rule_set) -> *mut smd_error;
     pub fn smd_rule_set_add(set: *mut smd_rule_set, rule: *const c_char, parameters: *const c_char, action: smd_action) -> *mut smd_error;
+    pub fn smd_rule_set_add_all(set: *mut smd_rule_set, action: smd_action) -> *mut smd_error;
     pub fn smd_rule_set_add_function(set: *mut smd_rule_set, name: *const c_char, ops: *const smd_rule_ops, self_: *mut c_void, action: smd_action) -> *mut smd_error;
     pub fn smd_rule_set_set_save_config(set: *mut smd_rule_set, config: *const smd_save_config) -> *mut smd_error;
     pub fn smd_rule_set_evaluate(set: *mut smd_rule_set, trial: *mut smd_trial, first: i64, end: i64, flags: u32, out: *mut *mut smd_findings) -> *mut smd_error;

@@ -71,6 +71,15 @@ impl RuleSet {
         check(unsafe { sys::smd_rule_set_add(self.as_raw(), rule.as_ptr(), parameters.as_ptr(), action as i32) })
     }
 
+    /// Adds every built-in rule that needs no parameter and that the set does not hold.
+    ///
+    /// These are the rules that `smdebug rules` evaluates without `--rule`.  A rule that was added
+    /// before keeps its parameters, and the more severe of both actions.
+    pub fn add_all(&self, action: Action) -> Result<()> {
+        // SAFETY: the arguments are valid during the call.
+        check(unsafe { sys::smd_rule_set_add_all(self.as_raw(), action as i32) })
+    }
+
     /// Adds a rule that is a function of a step.
     ///
     /// It takes part like a built-in rule.  `Break` ends the rule.  Errors that a value is

@@ -40,6 +40,15 @@ fn a_built_in_rule_finds() {
 }
 
 #[test]
+fn all_rules_are_added() {
+    for (profile, count) in [(Profile::Calibrated, 24), (Profile::Aws, 21), (Profile::Llm, 23)] {
+        let rules = RuleSet::with_profile(profile).unwrap();
+        rules.add_all(Action::Stop).unwrap();
+        assert_eq!(rules.results().unwrap().len(), count, "{profile:?}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_rule_is_an_error() {
     let rules = RuleSet::with_profile(Profile::Aws).unwrap();
     let error = rules.add("VanishingGradiant", &[], Action::Warn).unwrap_err();

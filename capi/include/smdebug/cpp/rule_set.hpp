@@ -65,6 +65,13 @@ class RuleSet {
     return *this;
   }
 
+  // Adds every built-in rule that needs no parameter and that the set does not hold.
+  // smd_rule_set_add_all().
+  RuleSet &AddAll(Action action = Action::kWarn) {
+    detail::Check(smd_rule_set_add_all(Get(), static_cast<smd_action>(action)));
+    return *this;
+  }
+
   // Adds a rule of the caller's.  smd_rule_set_add_function().
   RuleSet &AddFunction(const CString &name, RuleFunction function, Action action = Action::kWarn) {
     if (function == nullptr) throw Error(SMD_INVALID_ARGUMENT, "a rule needs a function");

@@ -14,7 +14,8 @@ constexpr const char *kRule = "SimilarAcrossRuns";
 
 class SimilarAcrossRunsTest : public testing::Test {
  protected:
-  Evaluated Of(const Parameters::Given &parameters = {}) {
+  Evaluated Of(Parameters::Given parameters = {}) {
+    parameters["other_trials"] = "/other";
     const RuleFactory make = *BuiltinRule(kRule, parameters, Profile::kAws);
     return EvaluateWith(
         [&] {
@@ -100,10 +101,8 @@ TEST_F(SimilarAcrossRunsTest, NothingInCommonIsNotEnough) {
   EXPECT_EQ(other_->holds, 0);
 }
 
-TEST(SimilarAcrossRuns, WithoutAnotherTrialNothingIsJudged) {
-  FakeSource source;
-  source.Step(0).Save("w", {1});
-  EXPECT_THAT(Evaluate(kRule, {}, source).result.message, HasSubstr("other_trials"));
+TEST(SimilarAcrossRuns, NeedsAnotherTrial) {
+  EXPECT_THAT(Refusal(kRule, {}), HasSubstr("other_trials is missing"));
 }
 
 TEST(SimilarAcrossRuns, SaysWhichTrialItCompares) {

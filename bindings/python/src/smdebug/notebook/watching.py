@@ -18,7 +18,7 @@ from smdebug.exceptions import (
 from smdebug.notebook.cards import cause_parts, findings_table, trial_parts
 from smdebug.notebook.curves import Samples
 from smdebug.notebook.html import card, join
-from smdebug.rules.rule_set import RuleSet, builtin_rules
+from smdebug.rules.rule_set import RuleSet
 from smdebug.trials.trial import Trial
 from smdebug.trials.utils import create_trial
 
@@ -76,22 +76,10 @@ def watch(
         )
     opened = trial if isinstance(trial, Trial) else create_trial(trial)
     try:
-        _Watch(opened, rules or _default_rules(), every, widgets, display).run()
+        _Watch(opened, rules or RuleSet().add_all(), every, widgets, display).run()
     finally:
         if opened is not trial:
             opened.close()
-
-
-def _default_rules() -> RuleSet:
-    rules = RuleSet()
-    for rule in builtin_rules():
-        if rule.set:
-            continue
-        try:
-            rules.add(rule.name)
-        except SMDebugValueError:  # it has a required parameter
-            continue
-    return rules
 
 
 class _Watch:

@@ -107,7 +107,7 @@ class RuleSet:
         )
         self._profile = profile
         self._save_config = save_config
-        self._added: List[Tuple[Any, Dict[str, str], Action, Optional[str]]] = []  # as add() takes
+        self._added: List[Tuple[Any, Dict[str, str], Action, Optional[str]]] = []  # as add() takes; all: None
         if save_config is not None:
             settings = SaveConfig.parse(save_config)
             check(_raw.smd_rule_set_set_save_config(self._handle, settings._handle()))
@@ -172,6 +172,37 @@ class RuleSet:
             raise SMDebugTypeError(f"expected a rule, not a {type(rule).__name__}")
         _raw.add_function(self._handle, known, self._evaluating.caller(known, reports), number)
         self._added.append((rule, {}, severity, name))
+        return self
+
+    def add_all(self, action: Union[Action, str] = Action.WARN) -> RuleSet:
+        """Adds every built-in rule that needs no parameter and that the set does not hold.
+
+        These are the rules that ``smdebug rules`` evaluates without ``--rule``.  A rule that was
+        added before keeps its parameters, and the more severe of both actions.  A set for "llm"
+        holds all of them from the beginning.
+
+        Parameters
+        ----------
+        action : Action or str
+            The action that their findings recommend: "continue", "warn" or "stop".
+
+        Returns
+        -------
+        RuleSet
+            This one.
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If a step was evaluated, or a hook has the rule set.
+
+        Examples
+        --------
+        >>> hook.attach(RuleSet().add("DeadRelu", {"threshold_layer": 0.5}).add_all())
+        """
+        severity = action_of(action)
+        check(_raw.smd_rule_set_add_all(self._handle, int(severity)))
+        self._added.append((None, {}, severity, None))
         return self
 
     def evaluate(
@@ -314,5 +345,8 @@ def _with_rules(
     """Makes a rule set of what another one held."""
     rules = RuleSet(profile, save_config)
     for rule, parameters, action, name in added:
-        rules.add(rule, parameters, action, name)
+        if rule is None:
+            rules.add_all(action)
+        else:
+            rules.add(rule, parameters, action, name)
     return rules

@@ -108,6 +108,22 @@ public final class RuleSet implements AutoCloseable {
   }
 
   /**
+   * Adds every built-in rule that needs no parameter and that the rule set does not hold: those that
+   * {@code smdebug rules} evaluates without {@code --rule}. A rule that was added before keeps its
+   * parameters, and the more severe of both actions. A rule set of {@link Profile#LLM} holds all of
+   * them from the beginning.
+   *
+   * @param action what their findings recommend
+   * @return this
+   * @throws IllegalStateException if a step was evaluated, or while the rule set is attached to a
+   *     hook or being evaluated
+   */
+  public RuleSet addAll(Action action) {
+    handle.run(set -> Raw.smd_rule_set_add_all(set, action.number()));
+    return this;
+  }
+
+  /**
    * Adds a rule of your own. A rule set with such a rule reads a trial, so it cannot be attached to
    * a hook. The rule set keeps the function until it is closed or collected.
    *

@@ -232,6 +232,19 @@ class RuleSetTest {
   }
 
   @Test
+  void allRulesAreAdded() {
+    try (Trial trial = Runs.finished(folder, 8);
+        RuleSet rules = rules().addAll(Action.WARN)) {
+      assertEquals(21, rules.results().size());
+      List<Finding> found = rules.evaluate(trial);
+      assertEquals(List.of(6L, 7L), steps(found));
+      assertEquals(OptionalDouble.of(1.5e-6), found.get(0).limit());
+      assertEquals(Action.STOP, found.get(0).action());
+      assertThrows(IllegalStateException.class, () -> rules.addAll(Action.WARN));
+    }
+  }
+
+  @Test
   void theRulesAreListed() {
     RuleInfo first = RuleSet.builtinRules().get(0);
     assertEquals("VanishingGradient", first.name());
