@@ -34,7 +34,7 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "Look at a batch as the model gets it. Check what the loader returns for a sample that it "
      "cannot read, and masks that are applied to the inputs.",
      "docs/diagnosis.md#inputs_empty"},
-    {"labels_wrong", "labels belong to other samples",
+    {"labels_wrong", "the labels do not follow from the inputs",
      "Print ten samples with their labels as the loss gets them. Check that samples and labels "
      "are shuffled together and joined by the same key.",
      "docs/diagnosis.md#labels_wrong"},
@@ -76,8 +76,9 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "few steps with a run in 32 bits.",
      "docs/diagnosis.md#precision"},
     {"undefined_operation", "an operation has no finite result",
-     "Check the operation whose output is named: logarithm or division of 0, root of a negative "
-     "number, overflow of exp. Add a small number to its argument, or use a stable form.",
+     "Check the operation whose output or gradient is named: logarithm, root or division of 0, root "
+     "of a negative number, overflow of exp. Add a small number to its argument, or use a stable "
+     "form.",
      "docs/diagnosis.md#undefined_operation"},
     {"memory_corrupt", "a weight has changed by itself",
      "Go back to a checkpoint from before the step that is named, and repeat the steps. If they "

@@ -44,7 +44,7 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "gradients_not_reset": ("never_reset", "gradients_never_reset"),
     "gradient_cut": ("detached", "detached_features", "layer_frozen_by_mistake"),
     "precision": ("lost_updates",),
-    "undefined_operation": ("log_of_zero", "overflow_of_half"),
+    "undefined_operation": ("log_of_zero", "overflow_of_half", "root_of_zero"),
     "memory_corrupt": ("bit_flip",),
     "replicas_apart": ("replica_diverges",),
     "overfit": ("overfit", "overtraining"),
@@ -54,6 +54,8 @@ RARELY_FIT = (
     "initialisation", "dead_units", "gradients_vanish", "optimizer_incomplete", "overfit",
 )  # fmt: skip
 RARE = 4
+# Planted only where they are asked for: seeds keep the faults that they had before.
+ASKED = ("root_of_zero",)
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
 
@@ -152,6 +154,26 @@ def relu_before_loss(planted: Planted) -> None:
     _end_with(planted.training, nn.ReLU())
 
 
+class RootOfZero(nn.Module):
+    """Adds a distance, which from some step on is 0: the slope of its root is infinite there."""
+
+    def __init__(self, share: float, begins: int) -> None:
+        super().__init__()
+        self.share, self.left = share, begins
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.left -= self.training
+        squares = (x - x.detach()).square().sum(-1, keepdim=True)
+        return x + self.share * (squares + (0.0 if self.left < 0 else 0.1)).sqrt()
+
+
+@more(lambda drawn: True)
+def root_of_zero(planted: Planted) -> None:
+    """An operation whose result is finite, and whose gradient is not."""
+    begins = planted.chance.choice((0, planted.chance.randint(10, 60)))
+    _end_with(planted.training, RootOfZero(planted.log(1e-4, 1e-2), begins))
+
+
 @more(lambda drawn: True)
 def noisy_gradients(planted: Planted) -> None:
     """Gradients with noise that hides them."""
@@ -186,9 +208,11 @@ def cause_of(kind: str) -> str:
     return next((cause for cause, kinds in CAUSES.items() if kind in kinds), NONE)
 
 
-def choose(training: Training, drawn: Drawn) -> Chosen:
-    """Makes the training faulty or varies it, as its seed decides."""
+def choose(training: Training, drawn: Drawn, only: str = "") -> Chosen:
+    """Makes the training faulty or varies it, as its seed decides.  `only` plants that fault."""
     chance = random.Random(f"cause {drawn.seed}")
+    if only:
+        return _plant(training, drawn, chance, cause_of(only), only)
     if chance.random() < HEALTHY_SHARE:
         way = chance.choice([name for name, way in BENIGN.items() if way.fits(training)])
         BENIGN[way].vary(training, drawn, chance)
@@ -198,7 +222,12 @@ def choose(training: Training, drawn: Drawn) -> Chosen:
     fitting = [each for each, names in of_cause.items() if names]
     weights = [RARE if each in RARELY_FIT else 1 for each in fitting]
     [cause] = chance.choices(fitting, weights)
-    kind = chance.choice(of_cause[cause])
+    return _plant(training, drawn, chance, cause, chance.choice(of_cause[cause]))
+
+
+def _plant(
+    training: Training, drawn: Drawn, chance: random.Random, cause: str, kind: str
+) -> Chosen:
     severity = chance.random()
     begins = chance.randint(20, 60)
     planted = Planted(training, drawn, severity, begins, chance)
@@ -220,7 +249,7 @@ def kind_of(name: str) -> "Graded | Fault":
 
 
 def _fitting(names: Tuple[str, ...], drawn: Drawn) -> List[str]:
-    return [name for name in names if _fits(name, drawn)]
+    return [name for name in names if name not in ASKED and _fits(name, drawn)]
 
 
 def _fits(name: str, drawn: Drawn) -> bool:

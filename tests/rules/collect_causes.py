@@ -44,11 +44,11 @@ def seed_of(number: int) -> "tuple[str, int]":
     return name, seeds["first"] + index
 
 
-def collect(seed: int, folder: Path) -> Dict[str, Any]:
+def collect(seed: int, folder: Path, only: str) -> Dict[str, Any]:
     """Trains, and returns what was planted and what rules found."""
     began = time.perf_counter()
     drawn, training = draw(seed)
-    chosen = choose(training, drawn)
+    chosen = choose(training, drawn, only)
     trial_dir = folder / str(seed)
     is_stored = training.workers > 1 or bool(training.hides)
     training.saves = is_stored
@@ -72,6 +72,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--begin", type=int, default=0, help="the number of the first run")
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--sets", nargs="*", default=sorted(set(SETS)), help="only runs of these")
+    parser.add_argument("--only", default="", help="plant this fault in each run")
     parser.add_argument("--out", type=Path, required=True, help="appends to this file")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -83,7 +84,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
                 name, seed = seed_of(index)
                 if name not in options.sets:
                     continue
-                row = {"set": name, **collect(seed, folder)}
+                row = {"set": name, **collect(seed, folder, options.only)}
                 out.write(json.dumps(row) + "\n")
                 out.flush()
     finally:

@@ -103,16 +103,18 @@ def read(paths: Sequence[Path], subject: Subject) -> List[Row]:
     rows = [of_transformers(each) if "is_fault" in each else each for each in rows]
     for row in rows:
         row["findings"] = [each for each in row["seen"] if not each["is_clue"]]
-    # A healthy run whose loss did not fall is perhaps not healthy.
-    kept = [each for each in rows if each["severity"] is not None or is_healthy(each)]
-    for row in kept:
+    for row in rows:
         # Causes may have been divided anew since the run; healthy ways share names with faults.
         row["cause"] = NONE if row["severity"] is None else subject.cause_of(row["kind"])
         row["traits"] = {each for each in traits_of(row["seen"]) if each[2] not in subject.without}
-    return kept
+    return rows
 
 
 def is_healthy(row: Row) -> bool:
+    """Returns False for a run without a fault whose loss did not fall: it is perhaps not healthy.
+
+    It has none of the causes, so the table learns from it, and confidences count it.
+    """
     return row["severity"] is None and row["learns"]
 
 
@@ -268,7 +270,8 @@ def measure(table: Table, rows: Sequence[Row]) -> None:
     print(f"| first cause right, where one is named | {share(first)} |")
     healthy = [not answer for row, answer in both if is_healthy(row)]
     print(f"| healthy runs without a diagnosis | {share(healthy)} |")
-    unknown = [not answer for row, answer in both if row["cause"] == NONE and not is_healthy(row)]
+    faulty = [each for each in both if each[0]["severity"] is not None]
+    unknown = [not answer for row, answer in faulty if row["cause"] == NONE]
     print(f"| unknown faults without a diagnosis | {share(unknown)} |")
     print_reliability(both)
     print_causes(known, table.subject)
