@@ -192,11 +192,9 @@ void FindingPrinter::PrintHeld(const std::vector<Cause> &causes) {
 std::vector<Evidence> FindingPrinter::PrintOfCause(const Cause &cause) {
   std::vector<Evidence> others;
   for (const Evidence &evidence : cause.evidence) {
-    const Finding &first = evidence.first;
     bool is_finding = false;
     for (OfRule &each : of_rules_) {
-      if (each.first.rule != first.rule) continue;
-      if (!checks_.contains({each.first.level, first.rule, first.check})) continue;
+      if (each.first.rule != evidence.first.rule) continue;
       is_finding = true;
       PrintFirst(&each, kIndent);
     }

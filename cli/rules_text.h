@@ -29,7 +29,7 @@ class FindingPrinter {
   // `causes`, prints none.  With causes, prints only the first finding of each rule.
   void PrintHeld(const std::vector<Cause> &causes);
   // Prints the first finding of each rule in the evidence of a cause, unless an earlier call did.
-  // Returns the evidence that is no finding.
+  // Returns the evidence of other rules, which have clues only.
   std::vector<Evidence> PrintOfCause(const Cause &cause);
 
  private:

@@ -106,9 +106,10 @@ class ExplodingTensor final : public Rule {
     const int64_t bad = statistics.nan_count + infinities;
     if (bad > 0) {
       OfferBroken(sample, statistics.nan_count, static_cast<double>(bad), [&] {
-        return StrCat(statistics.nan_count, " of the ", statistics.count, " elements of '",
-                      sample.Tensor(), "' are not a number, ", statistics.inf_count,
-                      " are infinite");
+        const int64_t nan = statistics.nan_count;
+        return StrCat(nan > 0 ? nan : infinities, " of the ", statistics.count, " elements of '",
+                      sample.Tensor(), nan > 0 ? "' are not a number" : "' are infinite",
+                      nan > 0 && infinities > 0 ? StrCat(", ", infinities, " are infinite") : "");
       });
       return;
     }

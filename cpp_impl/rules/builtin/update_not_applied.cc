@@ -33,8 +33,7 @@ constexpr int64_t kKeptElements = 256;
 constexpr std::string_view kHeldGradients = "^held_gradient/";
 constexpr int64_t kMostHeld = 3;  // updates
 
-// Saved for a parameter that an optimizer should have updated, and that had no gradient, unlike
-// others of that optimizer.
+// Saved for a parameter without a gradient, where its optimizer updates others.
 constexpr std::string_view kMissingGradients = "^missing_gradient/";
 
 constexpr std::string_view kLossTargets = "Loss_input_1$";
@@ -84,7 +83,7 @@ struct Parameter {
   bool is_frozen = false;
   bool ever_had_gradient = false;
   bool has_changed = false;
-  bool is_missing = false;  // an optimizer waited for its gradient in vain
+  bool is_missing = false;  // see kMissingGradients
   bool is_told = false;
   int64_t records = 0;
   std::optional<Fingerprint> first_weight;
@@ -179,6 +178,8 @@ class UpdateNotApplied final : public Rule {
       }
       for (auto &[key, parameter] : parameters) {
         if (has_gradients) parameter.is_reached = parameter.gradient_norm_now.has_value();
+        parameter.gradient_norm = parameter.gradient_norm_now.value_or(parameter.gradient_norm);
+        if (parameter.gradient_norm_now) parameter.gradient = std::move(parameter.gradient_now);
         parameter.weight_now.reset();
         parameter.gradient_norm_now.reset();
         parameter.has_changed_now = parameter.is_held_now = false;
@@ -234,6 +235,8 @@ class UpdateNotApplied final : public Rule {
           parameter.unchanged = 0;
           parameter.has_changed_now = true;
           ++changed;
+        } else if (Cancel(parameter.gradient, parameter.gradient_now)) {
+          parameter.unchanged = 0;  // as that of a critic's last bias for real and false samples
         } else if (matters && parameter.had_gradient && !parameter.is_frozen &&
                    !IsLeftToOthers(parameter, digits_[worker])) {
           // One update lies between two records of a weight, whether it is recorded before or after
@@ -446,8 +449,6 @@ class UpdateNotApplied final : public Rule {
           norm > parameter.gradient_norm && parameter.gradient_norm > 0 &&
           CosineOf(parameter.gradient_now, parameter.gradient) >= limits_.correlation;
       parameter.growing = grows ? parameter.growing + 1 : 0;
-      parameter.gradient_norm = norm;
-      parameter.gradient = std::exchange(parameter.gradient_now, {});
       if (!(norm > 0)) continue;
       ++gradients;
       if (parameter.growing >= limits_.patience_growth) ++growing;
@@ -457,7 +458,7 @@ class UpdateNotApplied final : public Rule {
     Add(worker, culprit->gradient_name, "growing", static_cast<double>(culprit->growing),
         static_cast<double>(limits_.patience_growth),
         StrCat("the gradient '", culprit->gradient_name, "' has grown for ", culprit->growing,
-               " steps in one direction, to a norm of ", Shortest(culprit->gradient_norm), ", and ",
+               " steps in one direction, to a norm of ", Shortest(*culprit->gradient_norm_now), ", and ",
                growing - 1, " others with it: they may never be reset to zero"),
         findings);
   }
@@ -473,13 +474,12 @@ class UpdateNotApplied final : public Rule {
     if (due.empty() || !has_telling) return;
     NoteEvaluated();
     // Who freezes most of a model, as for adapters, means it, unless an optimizer has it.
-    const bool is_missing = due[0]->is_missing;
-    if (without > with && !is_missing) return;
+    if (without > with && !due[0]->is_missing) return;
     Add(worker, due[0]->weight_name, "no_gradient", static_cast<double>(due[0]->without_gradient),
         static_cast<double>(limits_.patience_gradient),
         StrCat("'", due[0]->weight_name, "' had no gradient at ", due[0]->without_gradient,
                " steps at which other weights had one",
-               is_missing ? ", though an optimizer is to update it" : "",
+               due[0]->is_missing ? ", though an optimizer is to update it" : "",
                due.size() > 1 ? StrCat("; nor had ", due.size() - 1, " others") : std::string()),
         findings);
   }

@@ -25,4 +25,15 @@ double CosineOf(const std::vector<double> &a, const std::vector<double> &b) {
   return norms > 0 ? Product(a, b) / norms : 0;
 }
 
+bool Cancel(const std::vector<double> &a, const std::vector<double> &b) {
+  constexpr double kRounding = 1e-6;
+  double sum = 0;
+  double size = 0;
+  for (size_t i = 0; i < a.size() && a.size() == b.size(); ++i) {
+    sum += std::abs(a[i] + b[i]);
+    size += std::abs(a[i]);
+  }
+  return size > 0 && sum <= kRounding * size;
+}
+
 }  // namespace smdebug::rules

@@ -469,11 +469,25 @@ TEST(UpdateNotAppliedTest, WhoFreezesMostOfAModelMeansIt) {
   EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
 }
 
+TEST(UpdateNotAppliedTest, GradientsThatCancelUpdateNothing) {
+  const auto with = [](double other) {
+    FakeSource source;
+    for (int64_t step = 0; step < 9; ++step) {
+      source.Step(step).Save("a.weight", {Falling(step)}).Save("a.bias", {1});
+      source.Save("gradient/a.weight", {1});
+      source.Save("gradient/a.bias", {step % 2 == 0 ? 1 : other});
+    }
+    return Evaluate(kRule, {}, source).Checks();
+  };
+  EXPECT_THAT(with(-1), IsEmpty()) << "as of a critic's real and false samples";
+  EXPECT_THAT(with(-0.9), Contains("not_updated"));
+}
+
 TEST(UpdateNotAppliedTest, AnOptimizerThatMissesMostGradientsDoesNotMeanIt) {
   FakeSource source;
   for (int64_t step = 0; step < 6; ++step) {
     source.Step(step).Save("head.weight", {Falling(step)}).Save("gradient/head.weight", {1});
-    for (const char *layer : {"a", "b", "c"}) source.Save(StrCat(layer, ".bias"), {0});
+    for (const char *layer : {"a", "b", "c"}) source.Save(std::string(layer) + ".bias", {0});
     if (step > 0) source.Save("missing_gradient/b.bias", {0});
   }
   const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
