@@ -245,13 +245,14 @@ void PrintVerdict(const std::vector<RuleResult> &results, size_t steps) {
     if (result.status == RuleStatus::kWorthALook) looks += 1;
     was_evaluated = was_evaluated || result.first || result.status == RuleStatus::kPassed;
   }
-  const std::string words = findings > 0    ? Count(static_cast<size_t>(findings), "finding")
-                            : looks > 0     ? "no findings, but worth a look"
-                            : was_evaluated ? "no findings"
-                                            : "no results";
-  const Style style = findings > 0                  ? Style::kBad
-                      : looks > 0 || !was_evaluated ? Style::kWarning
-                                                    : Style::kGood;
+  if (!was_evaluated) {
+    const char *why = steps == 0 ? "the trial has no steps" : "no rule has the data that it needs";
+    return Print("\n" + Styled("nothing was checked", Style::kWarning) + ": " + why + "\n");
+  }
+  const std::string words = findings > 0 ? Count(static_cast<size_t>(findings), "finding")
+                            : looks > 0  ? "no findings, but worth a look"
+                                         : "no findings";
+  const Style style = findings > 0 ? Style::kBad : looks > 0 ? Style::kWarning : Style::kGood;
   Print("\n" + Styled(words, style) + ": " + Count(results.size(), "rule") + " evaluated over " +
         Count(steps, "step") + "\n");
 }

@@ -113,6 +113,12 @@ def test_tensors_that_differ_are_printed_apart(tmp_path):
     assert program(f"rules run {RULE} --follow", 10).count("VanishingGradient  step") == 7
 
 
+def test_a_trial_without_steps_is_not_called_free_of_findings(tmp_path):
+    smd.Hook(str(tmp_path / "run")).close()
+    told = Program(tmp_path)("rules run")
+    assert told.splitlines()[-1] == "nothing was checked: the trial has no steps"
+
+
 def record_overfit(folder):
     """Validation at 63.8 and training down to 16: no rise of 10 %, but a gap that grows."""
     with smd.Hook(str(folder / "run"), save_config=smd.SaveConfig(save_interval=1),
@@ -166,6 +172,32 @@ def test_the_culprit_and_the_step_stay_visible(columns, tmp_path):
     for word in ("passed: ", "no matching tensors: "):
         assert sum(line.startswith(word) for line in lines) == 1
     assert not any(line.startswith(("passed  ", "no tensors  ")) for line in lines)
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_findings_of_a_cause_are_folded(columns, tmp_path):
+    with smd.Hook(str(tmp_path / "run"), save_config=smd.SaveConfig(save_interval=1), save_all=True) as hook:
+        for step in range(40):
+            with hook.step(smd.modes.TRAIN):
+                hook.save("log_output_0", np.array([0.5, -np.inf if step >= 33 else 0.1], "float32"))
+                hook.save("other_output_0", np.array([0.5, -np.inf if step >= 34 else 0.1], "float32"))
+    program = Program(tmp_path)
+    shown = re.sub(r"\x1b\[[0-9;]*[mK]", "", program.on_terminal("rules run", columns)).replace("\r\n", "\n")
+    _, cause = shown.split("\nlikely cause (")
+    assert max(map(len, shown.splitlines())) <= columns
+    assert shown.startswith("passed: "), "no finding stands apart from its cause"
+    # The first finding of each rule, once, with how many more there are.
+    text = " ".join(cause.split())
+    assert text.count("finding ExplodingTensor step 33 (TRAIN 33)") == 1
+    assert "'log_output_0' are infinite (and 6 more, to step 39 (TRAIN 39))" in text
+    assert text.count("finding FirstNonFinite step 33") == 1
+    assert "because:" not in text and "FINDINGS OF" not in shown and "also in" not in shown
+    assert cause.index("FirstNonFinite") < cause.index("to do: ") < cause.index("see docs/diagnosis.md")
+    every = program("rules run --all", 10)
+    assert every.count("finding  ExplodingTensor  step") == 7 and "FINDINGS OF" in every
+    assert "because: ExplodingTensor" in every
+    findings = [each for each in program.objects("rules run --json", 10) if each.get("status") == "finding"]
+    assert len(findings) == 8
 
 
 @pytest.mark.parametrize(

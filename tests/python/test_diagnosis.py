@@ -142,8 +142,8 @@ def test_the_last_lines_of_the_command_name_the_cause(trial_dir):
     begin = next(i for i, line in enumerate(lines) if line.startswith(("likely cause (", "possible cause (")))
     assert lines[begin].endswith("%): an operation has no finite result")
     said = "\n".join(lines[begin:])
-    assert "step 33, log_output_0" in said
-    assert "to do: Check the operation whose output is named" in said
+    assert "  finding  FirstNonFinite  step 33  worker_0  'log_output_0' is the first" in said
+    assert "to do: Check the operation whose output or gradient is named" in said
     assert "see docs/diagnosis.md#undefined_operation" in said
 
 
@@ -160,7 +160,7 @@ def test_the_headline_of_the_report_names_the_cause(trial_dir):
     page = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
     headline = page[page.index('class="headline"') :][:2000]
     assert "an operation has no finite result" in headline
-    assert "Check the operation whose output is named" in headline
+    assert "Check the operation whose output or gradient is named" in headline
     assert "docs/diagnosis.md#undefined_operation" in headline
 
 

@@ -300,9 +300,10 @@ func TestAllRulesAreAdded(t *testing.T) {
 	}
 	rules := got(newRuleSet("1e-6", smdebug.ActionStop))(t)
 	must(t, rules.AddAll(smdebug.ActionWarn))
-	found := got(rules.Evaluate(context.Background(), openTrial(t, recordVanishing(t, 8)), smdebug.StepRange{}))(t)
-	if len(found) != 1 || found[0].Limit != 1e-6 || found[0].Action != smdebug.ActionStop {
-		t.Error(found)
+	got(rules.Evaluate(context.Background(), openTrial(t, recordVanishing(t, 8)), smdebug.StepRange{}))(t)
+	first := got(rules.Results())(t)[0].First
+	if first == nil || first.Step != 7 || first.Limit != 1e-6 || first.Action != smdebug.ActionStop {
+		t.Error(first)
 	}
 	if err := rules.AddAll(smdebug.ActionWarn); !errors.Is(err, smdebug.ErrWrongState) {
 		t.Error(err)
