@@ -1,4 +1,4 @@
-"""Tests that a layer without gradients is told from one that is frozen, by trainings of both."""
+"""Tests that missing gradients are told from those that nobody needs, by trainings of both."""
 
 from __future__ import annotations
 
@@ -131,5 +131,31 @@ def test_a_network_that_waits_for_its_turn_is_spared(out_dir: str) -> None:
         else:
             (critic(fake.detach()).mean() - critic(real).mean()).backward()
             optimizers[1].step()
+    hook.close()
+    assert missing(rules) == {}
+
+
+@pytest.mark.parametrize("is_registered", [False, True])
+def test_the_last_bias_of_a_critic_need_not_change(is_registered: bool, out_dir: str) -> None:
+    """Its gradients for real and for false samples cancel; without an optimizer, both are seen."""
+    torch.manual_seed(1)
+    generator = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
+    critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
+    optimizers = [torch.optim.Adam(each.parameters(), 1e-3) for each in (generator, critic)]
+    hook = smd.Hook(out_dir)
+    for each, name in ((generator, "generator"), (critic, "critic")):
+        hook.register_module(each, name=name)
+    if is_registered:
+        hook.register_optimizer(optimizers)
+    rules = RuleSet().add("UpdateNotApplied")
+    hook.attach(rules)
+    for _ in range(2 * STEPS):
+        optimizers[1].zero_grad()
+        (-critic(torch.randn(16, 2)).mean()).backward()
+        critic(generator(torch.randn(16, 4))).mean().backward()
+        optimizers[1].step()
+        optimizers[0].zero_grad()
+        (-critic(generator(torch.randn(16, 4))).mean()).backward()
+        optimizers[0].step()
     hook.close()
     assert missing(rules) == {}
