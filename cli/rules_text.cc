@@ -163,7 +163,8 @@ void FindingPrinter::PrintFirst(OfRule *of_rule, size_t indent) const {
   if (std::exchange(of_rule->is_printed, true)) return;
   const size_t others = of_rule->count - 1;
   const std::string more =
-      others == 0 ? "" : " (and " + std::to_string(others) + " more, to step " + of_rule->last + ")";
+      others == 0 ? ""
+                  : " (and " + std::to_string(others) + " more, to step " + of_rule->last + ")";
   PrintFinding(of_rule->first, of_rule->first.message + more, indent);
 }
 

@@ -104,7 +104,7 @@ struct smd_rule_set {
   smdebug::rules::Profile profile;
   std::shared_ptr<smdebug::rules::RuleSet> set;
   smdebug::ProcessMark mark;
-  std::string name;  // such as "llm", if it is one that RulesOfSet() knows
+  std::string name;                        // such as "llm", if it is one that RulesOfSet() knows
   const smdebug::diagnose::Table *causes;  // NULL if findings of this set speak for none
 
   const smdebug::ProcessMark &Mark() const { return mark; }

@@ -76,7 +76,8 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "few steps with a run in 32 bits.",
      "docs/diagnosis.md#precision"},
     {"undefined_operation", "an operation has no finite result",
-     "Check the operation whose output or gradient is named: logarithm, root or division of 0, root "
+     "Check the operation whose output or gradient is named: logarithm, root or division of 0, "
+     "root "
      "of a negative number, overflow of exp. Add a small number to its argument, or use a stable "
      "form.",
      "docs/diagnosis.md#undefined_operation"},

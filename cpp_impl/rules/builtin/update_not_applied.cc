@@ -458,8 +458,8 @@ class UpdateNotApplied final : public Rule {
     Add(worker, culprit->gradient_name, "growing", static_cast<double>(culprit->growing),
         static_cast<double>(limits_.patience_growth),
         StrCat("the gradient '", culprit->gradient_name, "' has grown for ", culprit->growing,
-               " steps in one direction, to a norm of ", Shortest(*culprit->gradient_norm_now), ", and ",
-               growing - 1, " others with it: they may never be reset to zero"),
+               " steps in one direction, to a norm of ", Shortest(*culprit->gradient_norm_now),
+               ", and ", growing - 1, " others with it: they may never be reset to zero"),
         findings);
   }
 

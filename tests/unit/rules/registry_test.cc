@@ -113,8 +113,8 @@ std::vector<std::string> NotMade(Profile profile) {
 
 TEST(BuiltinRules, AreMadeOfTheirDefaults) {
   EXPECT_EQ(BuiltinRules().size(), 44U);
-  EXPECT_THAT(NotMade(Profile::kAws), ElementsAre("AllZero", "TensorVariance", "UnchangedTensor",
-                                                  "SimilarAcrossRuns"))
+  EXPECT_THAT(NotMade(Profile::kAws),
+              ElementsAre("AllZero", "TensorVariance", "UnchangedTensor", "SimilarAcrossRuns"))
       << "which the service documents with a required parameter";
   EXPECT_THAT(NotMade(Profile::kCalibrated), ElementsAre("SimilarAcrossRuns"));
 }

@@ -107,7 +107,8 @@ class RuleSet:
         )
         self._profile = profile
         self._save_config = save_config
-        self._added: List[Tuple[Any, Dict[str, str], Action, Optional[str]]] = []  # as add() takes; all: None
+        # As add() takes them; without a rule, as add_all() does.
+        self._added: List[Tuple[Any, Dict[str, str], Action, Optional[str]]] = []
         if save_config is not None:
             settings = SaveConfig.parse(save_config)
             check(_raw.smd_rule_set_set_save_config(self._handle, settings._handle()))
