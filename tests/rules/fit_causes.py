@@ -371,7 +371,8 @@ def table_source(table: Table, rows: Sequence[Row]) -> str:
 
 def examples_source(table: Table, rows: Sequence[Row]) -> str:
     """Returns runs and what the table says about them, for a test of the C++ code."""
-    kept = [each for each in rows if each["findings"] and len(each["seen"]) <= 12][:24]
+    kept = [each for each in rows if each["findings"] and len(each["seen"]) <= 12]
+    kept = kept[:: max(1, len(kept) // 24)][:24]
     lines = [
         f"// Written by `make {table.subject.target}` (tests/rules/fit_causes.py); do not edit.",
         "// Findings of real trainings, and the chances that fit_causes.py computes for them.",
