@@ -22,7 +22,7 @@ using Series = std::function<double(int64_t step)>;
 double Same(int64_t) { return 1; }
 double Falling(int64_t step) { return 1 - .01 * static_cast<double>(step); }
 double Rising(int64_t step) { return 1 + static_cast<double>(step); }
-double Alternating(int64_t step) { return step % 2 == 0 ? 1 : -1; }
+double Alternating(int64_t step) { return step % 2 == 0 ? 1 : -0.9; }
 
 struct Weight {
   std::string name;
