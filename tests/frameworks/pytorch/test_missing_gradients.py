@@ -65,6 +65,13 @@ def whole(model: Encoded) -> List[Any]:
     return list(model.parameters())
 
 
+def scaler_of(is_scaled: bool) -> Any:
+    """A scaler; PyTorch 1.13 has one for GPUs only, which without any scales nothing."""
+    if hasattr(torch.amp, "GradScaler"):
+        return torch.amp.GradScaler("cpu", init_scale=8.0, enabled=is_scaled)
+    return torch.cuda.amp.GradScaler(init_scale=8.0, enabled=is_scaled)
+
+
 def missing(rules: RuleSet) -> Dict[str, int]:
     (result,) = rules.results()
     return {result.first.tensor: result.finding_count} if result.first else {}
@@ -84,7 +91,7 @@ def test_an_encoder_that_an_optimizer_is_to_train_has_gradients(
     torch.manual_seed(1)
     model, loss = Encoded(), nn.CrossEntropyLoss()
     optimizer = torch.optim.Adam(vary(model), lr=0.01)
-    scaler = torch.amp.GradScaler("cpu", init_scale=8.0, enabled=is_scaled)
+    scaler = scaler_of(is_scaled)
     hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1), save_all=True)
     hook.register_module(model)
     hook.register_optimizer(optimizer)
