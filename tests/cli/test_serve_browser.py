@@ -123,7 +123,7 @@ def test_the_sign_of_a_headline_overlaps_no_text(browser, served):
 
 def test_findings_have_the_numbers_of_their_marks(browser, served):
     open_runs(browser, served, "training")
-    assert browser.run("return document.querySelector('.headline .culprit').textContent").startswith("Likely cause: ")
+    assert browser.run("return document.querySelector('.headline .culprit').textContent").startswith(("Likely cause: ", "Possible cause: "))
     rows = browser.run("return [...document.querySelectorAll('.found tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
     first = {}
     for number, level, _, step, *_ in rows:
