@@ -17,6 +17,7 @@ struct Fingerprint {
   double least = 0;
   double largest = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm
   auto operator<=>(const Fingerprint &) const = default;
 };
 
