@@ -5,8 +5,10 @@ mkdir -p "$2"
 to=$(cd "$2" && pwd)
 cd "$(dirname "$0")/.."
 . tools/release_env.sh
-# As make does: ccache then names sources relative to the build, and the build ID is of those names.
-export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+# The build ID is of the names of sources and folders: ccache names sources relative to the build, as for
+# make, and takes no object that was compiled in another folder.
+export CCACHE_BASEDIR="$PWD"
+unset CCACHE_NOHASHDIR
 cmake --preset deb -B "$1" > /dev/null
 cmake --build "$1" -j "${JOBS:-$(nproc)}" > "$1/log" || { tail -n 40 "$1/log" >&2; exit 1; }
 rm -rf "$1/packages"

@@ -123,6 +123,12 @@ def debian_12_to_build():
 
 
 @pytest.fixture(scope="session")
+def debian_12_to_build_java():
+    """Debian 12 with exactly the packages that docs/java.md lists."""
+    return Root("bookworm", "x86_64", packages_of("java"), "to-build-java", apt=True)
+
+
+@pytest.fixture(scope="session")
 def debian_12_for_packages(release):
     """Debian 12 with what the Debian packages depend on, and a compiler."""
     wanted = set()
