@@ -74,6 +74,7 @@ RuleSet MakeRuleSet(const std::string &profile, const std::vector<RuleRequest> &
     try {
       set.Add(rule.name);
     } catch (const Error &error) {
+      if (error.Code() != SMD_INVALID_CONFIG) throw;
       skipped->push_back({rule.name, error.what()});
     }
   }

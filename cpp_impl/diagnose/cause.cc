@@ -77,9 +77,8 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "docs/diagnosis.md#precision"},
     {"undefined_operation", "an operation has no finite result",
      "Check the operation whose output or gradient is named: logarithm, root or division of 0, "
-     "root "
-     "of a negative number, overflow of exp. Add a small number to its argument, or use a stable "
-     "form.",
+     "root of a negative number, overflow of exp. Add a small number to its argument, or use a "
+     "stable form.",
      "docs/diagnosis.md#undefined_operation"},
     {"memory_corrupt", "a weight has changed by itself",
      "Go back to a checkpoint from before the step that is named, and repeat the steps. If they "

@@ -301,6 +301,9 @@ class Adversaries(Lit):
     def training_step(self, batch: Any, number: int) -> None:
         loss = super().training_step(batch, number)
         self.log_dict({"generator": loss, "critic": -loss.detach()})
+        if self.logger is not None:  # of another kind than this module expects
+            self.logger.experiment.add_scalar("mine", loss, number)
+            self.logger.watch(self)
 
 
 def test_lightning_records_what_is_logged(out_dir, tmp_path):

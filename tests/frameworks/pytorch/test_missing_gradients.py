@@ -1,4 +1,4 @@
-"""Tests that missing gradients are told from those that nobody needs, by trainings of both."""
+"""Gradients that an optimizer waits for in vain are found; those that nobody needs are not."""
 
 from __future__ import annotations
 

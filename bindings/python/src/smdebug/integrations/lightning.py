@@ -24,8 +24,10 @@ def _lightning() -> Any:
     return importlib.import_module("lightning.pytorch")
 
 
-class _Scalars(_lightning().loggers.Logger):  # type: ignore[misc]
+class _Scalars(_lightning().loggers.logger.DummyLogger):  # type: ignore[misc]
     """Takes what a trainer logs during a training, as its other loggers get it.
+
+    Without others, it is also the logger of the module, whose further calls do nothing.
 
     Parameters
     ----------
@@ -34,8 +36,6 @@ class _Scalars(_lightning().loggers.Logger):  # type: ignore[misc]
     save : callable
         Saves numbers by name.
     """
-
-    name = version = ""
 
     def __init__(self, trainer: Any, save: Callable[[Mapping[str, Any]], None]) -> None:
         super().__init__()
@@ -53,17 +53,14 @@ class _Scalars(_lightning().loggers.Logger):  # type: ignore[misc]
             self.names.update(metrics)
             self._save(metrics)
 
-    def log_hyperparams(self, *unused: Any, **more: Any) -> None:
-        """Does nothing: the callback has them."""
-
 
 class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[misc]
     """Records a training: ``Trainer(callbacks=[LightningCallback("run")])``.
 
     A step is one of the optimizers; a batch of a validation is a step of the mode EVAL.  The
     losses that `training_step` and `validation_step` return, the learning rate, logged metrics and
-    hyper-parameters that the module keeps are recorded.  If an attached rule recommends to stop, the trainer stops after the batch.  The
-    trial is finished when the training ends.
+    the hyper-parameters that the module keeps are recorded.  If an attached rule recommends to
+    stop, the trainer stops after the batch.  The trial is finished when the training ends.
 
     Parameters
     ----------

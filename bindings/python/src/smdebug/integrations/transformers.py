@@ -21,20 +21,21 @@ _NOT_RECORDED = ("_dir", "_token", "_id")
 
 def _chosen(arguments: Any) -> Dict[str, Any]:
     """Returns the arguments of a trainer that are not the defaults."""
-    return {
-        field.name: getattr(arguments, field.name)
+    values = {
+        field.name: (getattr(arguments, field.name), field.default)
         for field in dataclasses.fields(arguments)
-        if getattr(arguments, field.name) != field.default and not field.name.endswith(_NOT_RECORDED)
+        if not field.name.endswith(_NOT_RECORDED)
     }
+    return {name: value for name, (value, default) in values.items() if value != default}
 
 
 class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ignore[misc, name-defined]
     """Records a training: ``Trainer(..., callbacks=[TrainerCallback("run")])``.
 
-    A step is one of the optimizer.  The loss that the trainer trains with, the learning rate and
-    the numbers that it logs are recorded, and the arguments that are not its defaults; evaluations have the mode EVAL.  If an attached rule
-    recommends to stop, the trainer stops after the step.  The trial is finished when the training
-    ends.
+    A step is one of the optimizer.  The loss that the trainer trains with, the learning rate, the
+    numbers that it logs, and those of its arguments that are not the defaults are recorded;
+    evaluations have the mode EVAL.  If an attached rule recommends to stop, the trainer stops after
+    the step.  The trial is finished when the training ends.
 
     Parameters
     ----------
