@@ -64,32 +64,34 @@ void Hub::End() {
 
 Hub::Client Hub::MakeClient(const Request &request) {
   Client client;
-  client.runs = request.Texts("run");
-  if (client.runs.size() > Cursor::kMostRuns) throw BadRequest(400, "At most 16 runs.");
+  Asked asked;
+  asked.runs = request.Texts("run");
+  if (asked.runs.size() > Cursor::kMostRuns) throw BadRequest(400, "At most 16 runs.");
   for (const std::string &text : request.Texts("s")) {
     const std::vector<std::string> fields = Fields(text);
     int64_t run = 0;
     const bool is_valid = fields.size() == 4 && ParseWhole(fields[0], &run) && run >= 0 &&
-                          static_cast<size_t>(run) < client.runs.size();
+                          static_cast<size_t>(run) < asked.runs.size();
     if (!is_valid) throw BadRequest(400, "s must be run, worker, measure and tensor, with tabs.");
-    client.series.push_back({static_cast<size_t>(run), {fields[3], fields[1], fields[2]}});
-    client.asked += text + '\n';
+    asked.series.push_back({static_cast<size_t>(run), {fields[3], fields[1], fields[2]}});
+    asked.text += text + '\n';
   }
-  for (const std::string &run : client.runs) client.asked += run + '\n';
-  if (client.series.size() > kMostSeries) throw BadRequest(400, "At most 64 series.");
+  for (const std::string &run : asked.runs) asked.text += run + '\n';
+  if (asked.series.size() > kMostSeries) throw BadRequest(400, "At most 64 series.");
   client.wants_list = request.Text("list") == "1";
   client.name = request.Text("client").substr(0, kMostName);
   const std::string from =
       request.last_event_id.empty() ? request.Text("from") : request.last_event_id;
   const std::optional<Cursor> cursor = Cursor::Parse(from);
   if (!cursor) throw BadRequest(400, "The cursor is malformed.");
-  client.cursor = *cursor;
+  client.view =
+      std::make_shared<View>(View{std::make_shared<Asked>(std::move(asked)), *cursor, {}});
   return client;
 }
 
 std::shared_ptr<EventStream> Hub::Add(const Request &request) {
   auto client = std::make_shared<Client>(MakeClient(request));
-  for (const std::string &id : client->runs) static_cast<void>(runs_.Find(id));
+  for (const std::string &id : client->view->asked->runs) static_cast<void>(runs_.Find(id));
   client->stream = std::make_shared<EventStream>(request);
   const std::lock_guard lock(mutex_);
   if (ends_) throw BadRequest(503, "The server stops.");
@@ -132,24 +134,35 @@ void Hub::Run() {
 }
 
 void Hub::Tick() {
-  std::vector<std::shared_ptr<Client>> clients;
+  AllClients clients;
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(clients_, [](const auto &each) { return each->stream->HasGone(); });
     clients = clients_;
   }
-  std::set<std::string> ids;
-  for (const auto &client : clients) ids.insert(client->runs.begin(), client->runs.end());
-  std::erase_if(watched_, [&](const auto &each) { return ids.count(each.first) == 0; });
-  for (const std::string &id : ids) Refresh(id);
   const Clock::time_point now = Clock::now();
+  const auto between = clients.size() < kManyClients ? kBetweenEvents : kBetweenEventsOfMany;
+  const std::set<std::string> ids = RunsOf(clients);
+  std::erase_if(watched_, [&](const auto &each) { return ids.count(each.first) == 0; });
   if (now - wanted_at_ > kBetweenWants && !ids.empty()) {
     runs_.Want({ids.begin(), ids.end()});
     wanted_at_ = now;
   }
+  std::erase_if(clients, [&](const auto &each) {
+    return now - each->sent_at < between || !each->stream->IsWaiting();
+  });
+  for (const std::string &id : RunsOf(clients)) Refresh(id);
   events_.clear();
-  between_events_ = clients.size() < kManyClients ? kBetweenEvents : kBetweenEventsOfMany;
+  views_.clear();
   for (const auto &client : clients) Serve(client.get(), now);
+}
+
+std::set<std::string> Hub::RunsOf(const AllClients &clients) {
+  std::set<const Asked *> all;
+  for (const auto &client : clients) all.insert(client->view->asked.get());
+  std::set<std::string> runs;
+  for (const Asked *asked : all) runs.insert(asked->runs.begin(), asked->runs.end());
+  return runs;
 }
 
 void Hub::Refresh(const std::string &id) {
@@ -167,58 +180,64 @@ void Hub::Refresh(const std::string &id) {
 }
 
 void Hub::Serve(Client *client, Clock::time_point now) {
-  if (!client->stream->IsWaiting() || now - client->sent_at < between_events_) return;
-  const std::string event = NextEvent(client, now);
+  const std::string &event = NextEvent(client, now);
   if (event.empty() && now - client->sent_at < kHeartbeat) return;
   client->sent_at = now;
   client->stream->Offer(event.empty() ? ": alive\n\n" : event);
 }
 
-// Clients that watch the same and have seen the same get one event, made once.
-std::string Hub::NextEvent(Client *client, Clock::time_point now) {
-  if (client->wants_list) return MakeEvent(client, now);
-  std::string key = client->asked + client->cursor.ToText();
-  for (const auto &[run, state] : client->sent) {
-    key.append("\n").append(run).append(" ").append(state);
-  }
-  const auto [made, is_new] = events_.try_emplace(std::move(key));
+std::string Hub::View::ToText() const {
+  std::string text = asked->text + cursor.ToText();
+  for (const auto &[run, state] : sent) text.append("\n").append(run).append(" ").append(state);
+  return text;
+}
+
+// Clients with the same view get one event, made once, and then have the same view again.
+const std::string &Hub::NextEvent(Client *client, Clock::time_point now) {
+  const auto [made, is_new] = events_.try_emplace(client->view);
   Event &event = made->second;
   if (is_new) {
-    const std::string text = MakeEvent(client, now);
-    event = {text, client->cursor, client->sent};
-  } else {
-    client->cursor = event.cursor;
-    client->sent = event.sent;
+    View view = *client->view;
+    event.text = MakeEvent(client, &view, now);
+    event.view = std::make_shared<View>(std::move(view));
+    // The list comes at times of the client's own.
+    if (!client->wants_list) {
+      event.view = views_.try_emplace(event.view->ToText(), event.view).first->second;
+    }
   }
+  client->view = event.view;
   return event.text;
 }
 
-std::string Hub::MakeEvent(Client *client, Clock::time_point now) {
+std::string Hub::MakeEvent(Client *client, View *view, Clock::time_point now) {
   JsonWriter json;
   json.BeginObject().Key("runs").BeginArray();
   bool has_news = false;
-  for (size_t i = 0; i < client->runs.size(); ++i) has_news = AddRun(client, i, &json) || has_news;
+  for (size_t i = 0; i < view->asked->runs.size(); ++i) {
+    has_news = AddRun(view, i, &json) || has_news;
+  }
   json.EndArray();
   const auto version = static_cast<int64_t>(runs_.Version());
-  const bool has_list = client->wants_list && version != client->cursor.list &&
+  const bool has_list = client->wants_list && version != view->cursor.list &&
                         now - client->listed_at >= kBetweenLists;
   if (has_list) {
     json.Key("list").Whole(version);
-    client->cursor.list = version;
+    view->cursor.list = version;
     client->listed_at = now;
   }
   if (!has_news && !has_list) return "";
-  return "id: " + client->cursor.ToText() + "\ndata: " + json.EndObject().Take() + "\n\n";
+  return "id: " + view->cursor.ToText() + "\ndata: " + json.EndObject().Take() + "\n\n";
 }
 
 // Returns false if there is nothing new.
-bool Hub::AddRun(Client *client, size_t index, JsonWriter *json) {
-  const std::string &id = client->runs[index];
+bool Hub::AddRun(View *view, size_t index, JsonWriter *json) {
+  const Asked &asked = *view->asked;
+  const std::string &id = asked.runs[index];
   const auto watched = watched_.find(id);
   if (watched == watched_.end()) return false;
   OpenRun &run = *watched->second;
   const std::shared_ptr<const StepTable> steps = run.Steps();
-  const auto [place, is_new] = client->cursor.runs.try_emplace(id);
+  const auto [place, is_new] = view->cursor.runs.try_emplace(id);
   if (is_new) place->second.step = steps->Last();
   const int64_t job = runs_.Find(id)->row.first_time;
   if (HasBegunAgain(place->second, job, steps->Last())) {
@@ -233,7 +252,7 @@ bool Hub::AddRun(Client *client, size_t index, JsonWriter *json) {
   const int64_t evaluated = run.GetJudge().EvaluatedTo();
   const bool grows = steps->Last() > place->second.step;
   const std::string state = std::to_string(evaluated) + (steps->has_ended ? " ended" : "");
-  if (!grows && findings.empty() && client->sent[id] == state) return false;
+  if (!grows && findings.empty() && view->sent[id] == state) return false;
   json->BeginObject().Key("id").Text(id).Key("last").Whole(steps->Last());
   json->Key("steps").Whole(static_cast<int64_t>(steps->steps.size()));
   json->Key("ended").Bool(steps->has_ended).Key("evaluated").Whole(evaluated);
@@ -247,24 +266,24 @@ bool Hub::AddRun(Client *client, size_t index, JsonWriter *json) {
     // Of the new steps, their modes, so that the page knows which line grows.
     json->Key("after").Whole(place->second.step);
     json->Key("series").BeginArray();
-    for (size_t i = 0; i < client->series.size(); ++i) {
-      if (client->series[i].run != index) continue;
-      AddSeries(*client, i, run, place->second.step, steps->Last(), json);
+    for (size_t i = 0; i < asked.series.size(); ++i) {
+      if (asked.series[i].run != index) continue;
+      AddSeries(asked, i, run, place->second.step, steps->Last(), json);
     }
     json->EndArray();
   }
   json->EndObject();
   place->second.step = std::max(place->second.step, steps->Last());
   place->second.findings += static_cast<int64_t>(findings.size());
-  client->sent[id] = state;
+  view->sent[id] = state;
   return true;
 }
 
-void Hub::AddSeries(const Client &client, size_t index, OpenRun &run, int64_t after, int64_t last,
+void Hub::AddSeries(const Asked &asked, size_t index, OpenRun &run, int64_t after, int64_t last,
                     JsonWriter *json) {
   json->BeginObject().Key("s").Whole(static_cast<int64_t>(index));
   try {
-    Points points = run.Read(client.series[index].key, after + 1, last + 1);
+    Points points = run.Read(asked.series[index].key, after + 1, last + 1);
     const bool is_too_long = points.steps.size() > kMostPoints;
     json->Key("again").Bool(is_too_long).Key("points");
     ToJson(is_too_long ? Points() : points, json);

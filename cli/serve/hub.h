@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,47 +45,58 @@ class Hub {
     size_t run;
     CurveKey key;
   };
+  struct Asked {
+    std::vector<std::string> runs;
+    std::vector<Series> series;
+    std::string text;  // of both
+  };
+  // What a client asked for, and has seen.
+  struct View {
+    std::shared_ptr<const Asked> asked;
+    Cursor cursor;
+    std::map<std::string, std::string> sent;  // the state of each run that was sent last
+
+    std::string ToText() const;  // equal for equal views alone
+  };
+  using ViewPtr = std::shared_ptr<const View>;
   struct Client {
     std::shared_ptr<EventStream> stream;
     std::string name;
-    std::vector<std::string> runs;
-    std::vector<Series> series;
+    ViewPtr view;  // one of several clients, once they have the same
     bool wants_list = false;
-    std::string asked;  // the runs and the series, as one text
-    Cursor cursor;
-    std::map<std::string, std::string> sent;  // the state of each run that was sent last
     Clock::time_point sent_at{};
     Clock::time_point listed_at{};
   };
-
-  // An event, and what its client has seen with it.
+  using AllClients = std::vector<std::shared_ptr<Client>>;
+  // An event, and what its clients have seen with it.
   struct Event {
     std::string text;
-    Cursor cursor;
-    std::map<std::string, std::string> sent;
+    ViewPtr view;
   };
 
   static Client MakeClient(const Request &request);
   void Run();
   void Tick();
+  static std::set<std::string> RunsOf(const AllClients &clients);
   void Refresh(const std::string &id);
   void Serve(Client *client, Clock::time_point now);
-  std::string NextEvent(Client *client, Clock::time_point now);
-  std::string MakeEvent(Client *client, Clock::time_point now);
-  bool AddRun(Client *client, size_t index, JsonWriter *json);
-  void AddSeries(const Client &client, size_t index, OpenRun &run, int64_t after, int64_t last,
+  // Valid until the next tick.
+  const std::string &NextEvent(Client *client, Clock::time_point now);
+  std::string MakeEvent(Client *client, View *view, Clock::time_point now);
+  bool AddRun(View *view, size_t index, JsonWriter *json);
+  void AddSeries(const Asked &asked, size_t index, OpenRun &run, int64_t after, int64_t last,
                  JsonWriter *json);
 
   Runs &runs_;
   mutable std::mutex mutex_;
   std::condition_variable has_news_;
-  std::vector<std::shared_ptr<Client>> clients_;
+  AllClients clients_;
   bool ends_ = false;
   std::map<std::string, std::shared_ptr<OpenRun>> watched_;  // of the thread
   std::map<std::string, Clock::time_point> failed_;          // runs that could not be read
-  std::map<std::string, Event> events_;                      // of this tick, by who gets them
+  std::map<ViewPtr, Event> events_;                          // of this tick, by who gets them
+  std::map<std::string, ViewPtr> views_;                     // of these events, by their texts
   Clock::time_point wanted_at_{};
-  Clock::duration between_events_{};
   std::thread thread_;
 };
 

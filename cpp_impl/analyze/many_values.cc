@@ -62,9 +62,10 @@ class Reading {
   size_t Readers() const {
     uint64_t bytes = 0;
     for (const auto &entry : entries_) bytes += entry ? entry->length : 0;
-    const auto processors = std::max<size_t>(std::thread::hardware_concurrency(), 1);
     const uint64_t useful = std::max<uint64_t>(entries_.size() / kStepsPerReader,
                                                std::min<uint64_t>(bytes / kBytesPerReader, 64));
+    if (useful <= 1) return 1;  // asking for the processors opens a file
+    const auto processors = std::max<size_t>(std::thread::hardware_concurrency(), 1);
     const size_t most = std::min({processors, kMostReaders, entries_.size()});
     return std::max<size_t>(std::min<uint64_t>(useful, most), 1);
   }
