@@ -292,7 +292,7 @@ class LossNotDecreasing final : public Rule {
       return;
     }
     if (limits_.learned_percent) {
-      if (opponents_.Of(sample.Worker(), "").Are()) return;
+      if (opponents_.Of(sample.Worker(), "").Are() || NeedNotFall(sample.Tensor())) return;
       const double error = kSignificance * losses.error;
       falls_.Of(sample.Worker(), "")[std::string(sample.Tensor())] =
           losses.has_fallen ? fall >= -error : fall > error;

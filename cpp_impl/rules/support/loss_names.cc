@@ -18,6 +18,23 @@ std::optional<LossName> ReadDashedName(std::string_view tensor) {
   return LossName{tensor.substr(dash + 1), !is_of_training};
 }
 
+// Calls `visit` for each word: "loss", "D2" and "0" of "lossD2_0".
+template <class Visit>
+void VisitWords(std::string_view name, const Visit &visit) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_of_word = [&](char c) {
+    return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  };
+  size_t begin = 0;
+  for (size_t i = 0; i <= name.size(); ++i) {
+    const bool ends = i == name.size() || !is_of_word(name[i]) ||
+                      (is_upper(name[i]) && i > 0 && !is_upper(name[i - 1]));
+    if (!ends) continue;
+    if (i > begin) visit(name.substr(begin, i - begin));
+    begin = i < name.size() && is_of_word(name[i]) ? i : i + 1;
+  }
+}
+
 }  // namespace
 
 LossName ReadLossName(std::string_view tensor, Mode mode) {
@@ -32,6 +49,18 @@ LossName ReadLossName(std::string_view tensor, Mode mode) {
     if (name.starts_with(prefix)) return {name.substr(prefix.size()), mode == Mode::kEval};
   }
   return {name, mode == Mode::kEval};
+}
+
+bool NeedNotFall(std::string_view tensor) {
+  constexpr std::string_view kWords[] = {"actor", "adv",           "adversarial", "critic", "d",
+                                         "disc",  "discriminator", "dis",         "g",      "gan",
+                                         "gen",   "generator",     "policy",      "q",      "td",
+                                         "vf"};
+  bool found = false;
+  VisitWords(tensor, [&](std::string_view word) {
+    found = found || std::ranges::find(kWords, ToLower(word)) != std::end(kWords);
+  });
+  return found;
 }
 
 Result<Selector> SelectLosses(const Parameters &parameters) {

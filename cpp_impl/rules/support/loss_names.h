@@ -28,6 +28,10 @@ struct LossName {
 // selects the data.
 LossName ReadLossName(std::string_view tensor, Mode mode);
 
+// Returns whether the name says that another network works against this loss, or that its target
+// moves, so that it need not fall: "discriminator_loss", "loss_G", "critic_loss", "td_loss".
+bool NeedNotFall(std::string_view tensor);
+
 // Selects the tensors that the parameter `tensor_regex` names, or losses if it is not given.  Fails
 // with INVALID_CONFIG for a bad expression.
 Result<Selector> SelectLosses(const Parameters &parameters);

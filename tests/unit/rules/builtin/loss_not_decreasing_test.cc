@@ -386,9 +386,9 @@ Evaluated OfTurns(int turns, bool share_a_step, double fall) {
   for (int64_t step = 0; step < 400; ++step) {
     const bool is_second = step % (turns + 1) == turns;
     source.Step(step, Mode::kTrain, step);
-    source.Save(is_second ? "g_loss_output_0" : "d_loss_output_0",
+    source.Save(is_second ? "second_loss_output_0" : "first_loss_output_0",
                 {0.7 - fall * static_cast<double>(step)});
-    if (share_a_step && step == 6) source.Save("g_loss_output_0", {0.7});
+    if (share_a_step && step == 6) source.Save("second_loss_output_0", {0.7});
   }
   return Evaluate(kRule, {}, source, Profile::kCalibrated);
 }
@@ -403,6 +403,18 @@ TEST(LossNotDecreasingTest, LossesThatTakeTurnsAreThoseOfOpponents) {
 TEST(LossNotDecreasingTest, LossesThatShareAStepOrAreSeldomAreParts) {
   EXPECT_THAT(OfTurns(1, true, 0).Steps(), testing::Not(IsEmpty()));
   EXPECT_THAT(OfTurns(30, false, 0).Steps(), testing::Not(IsEmpty()));
+}
+
+TEST(LossNotDecreasingTest, LossesThatAreNamedSoAreThoseOfOpponents) {
+  const auto rises = [](const std::string &name) {
+    FakeSource source;
+    for (int64_t step = 0; step < 400; ++step) {
+      source.Step(step, Mode::kTrain, step).Save(name, {0.7 + 0.01 * static_cast<double>(step)});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  EXPECT_THAT(rises("generator_loss").Steps(), IsEmpty());
+  EXPECT_THAT(rises("total_loss").Steps(), testing::Not(IsEmpty()));
 }
 
 // A loss that rises, and another one of the same steps.

@@ -23,6 +23,19 @@ TEST(LossNamesTest, ThePrefixTellsTheData) {
   EXPECT_EQ(Read("training-l2"), "l2 training");
 }
 
+TEST(LossNamesTest, SomeNamesTellThatALossNeedNotFall) {
+  for (const char *name :
+       {"discriminator_loss", "loss_G", "d_loss_output_0", "scalar/train/gen_loss", "lossD",
+        "errD_loss", "criticLoss", "policy_loss", "td_loss", "train/q_loss", "adv.loss"}) {
+    EXPECT_TRUE(NeedNotFall(name)) << name;
+  }
+  for (const char *name : {"loss", "CrossEntropyLoss_output_0", "val_loss", "general_loss",
+                           "graph_loss", "validation-rmse", "BCEWithLogitsLoss_output_1",
+                           "distill_loss", "", "GLUE_loss", "q8_loss"}) {
+    EXPECT_FALSE(NeedNotFall(name)) << name;
+  }
+}
+
 TEST(LossNamesTest, ElseTheModeDoes) {
   EXPECT_EQ(Read("CrossEntropyLoss_output_0"), "CrossEntropyLoss_output_0 training");
   EXPECT_EQ(Read("loss", Mode::kGlobal), "loss training");
