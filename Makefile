@@ -77,7 +77,7 @@ check: all environment
 
 # All parts that need no other build, the longest first; three at once, as most wait for half of their time.  Not $(MAKE),
 # which -n would run.
-PARTS := frameworks python cpp storage packages go java docs
+PARTS := frameworks python storage packages go java cpp docs
 test: all environment original servers
 	@echo "Testing: $(PARTS). Each part prints its results when it ends."
 	@make --no-print-directory -k -j 3 --output-sync=target $(PARTS:%=test-%)

@@ -8,9 +8,9 @@
 set -eu
 
 cache=$1/frameworks
-# The one that takes longest comes first.
-[ $# -gt 1 ] || set -- "$1" pytorch-newest \
-  $(cd tests/frameworks && ls -d */requirements.txt | sed 's|/.*||' | grep -v -x pytorch-newest)
+# Those that take longest come first.
+[ $# -gt 1 ] || set -- "$1" pytorch-newest pytorch \
+  $(cd tests/frameworks && ls -d */requirements.txt | sed 's|/.*||' | grep -v '^pytorch')
 tools/framework_environments.sh "$@"
 shift
 

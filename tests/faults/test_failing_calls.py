@@ -6,9 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fault_programs import ERRORS, every_call, recorder
+from fault_programs import ERRORS, IS_TORTURE, every_call, recorder
 
 DURABLE = {"durability": "step"}
+STRIDE = 1 if IS_TORTURE else 3
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def trial(scratch: Path) -> Path:
 def test_calls_of_a_job_that_records(scratch: Path, error: str, how: str) -> None:
     if how == "on" and error == "EINTR":
         return  # a call that is always interrupted would be repeated forever
-    assert every_call("record", scratch / "a", "calls", ERRORS[error], how, DURABLE) > 100
+    assert every_call("record", scratch / "a", "calls", ERRORS[error], how, DURABLE, STRIDE) > 100
 
 
 @pytest.mark.timeout(300)
@@ -33,16 +34,16 @@ def test_calls_of_a_job_that_records(scratch: Path, error: str, how: str) -> Non
 def test_calls_of_a_job_that_reads(trial: Path, error: str, how: str) -> None:
     if how == "on" and error == "EINTR":
         return
-    assert every_call("read", trial, "calls", ERRORS[error], how, {}) > 40
+    assert every_call("read", trial, "calls", ERRORS[error], how, {}, STRIDE) > 40
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("how", ["once", "on"])
 def test_memory_of_a_job_that_records(scratch: Path, how: str) -> None:
-    assert every_call("record", scratch / "a", "memory", 0, how, DURABLE) > 400
+    assert every_call("record", scratch / "a", "memory", 0, how, DURABLE, STRIDE) > 400
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("how", ["once", "on"])
 def test_memory_of_a_job_that_reads(trial: Path, how: str) -> None:
-    assert every_call("read", trial, "memory", 0, how, {}) > 800
+    assert every_call("read", trial, "memory", 0, how, {}, STRIDE) > 800

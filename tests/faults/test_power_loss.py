@@ -14,8 +14,8 @@ import pytest
 from fault_programs import BUILD, IS_TORTURE, SECONDS, Readable, read, read_one, recorder
 from power_loss import Call, Disk, moments, read_log
 
-STEPS = 12 if IS_TORTURE else 4
-SOME = 10 if IS_TORTURE else 2
+STEPS = 12 if IS_TORTURE else 3
+SOME = 10 if IS_TORTURE else 1
 MODELS = ["strict", "names", "ordered", *["some"] * SOME]
 SEED = int(os.environ.get("SMDEBUG_FAULT_SEED", "8"))
 DEEP = "all/my/runs/run"
