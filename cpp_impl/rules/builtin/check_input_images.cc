@@ -28,12 +28,15 @@ struct Pixels {
   double sum = 0;
   double squares = 0;
   double count = 0;
-  double largest = 0;
+  double largest = 0;  // absolute value
+  bool has_below_0 = false;
 
+  bool AreFrom0To1() const { return !has_below_0 && largest <= 1; }
   void Add(double pixel) {
     sum += pixel;
     squares += pixel * pixel;
     largest = std::max(largest, std::fabs(pixel));
+    has_below_0 |= pixel < 0;
     ++count;
   }
   // Keeps several independent sums, so that no addition waits for the previous one.
@@ -43,16 +46,19 @@ struct Pixels {
     double sums[kLanes] = {};
     double squared[kLanes] = {};
     double most[kLanes] = {};
+    double least[kLanes] = {};
     for (size_t i = 0; i < size; ++i) {
       const auto pixel = static_cast<double>(numbers[i]);
       sums[i % kLanes] += pixel;
       squared[i % kLanes] += pixel * pixel;
       most[i % kLanes] = std::max(most[i % kLanes], std::fabs(pixel));
+      least[i % kLanes] = std::min(least[i % kLanes], pixel);
     }
     for (size_t lane = 0; lane < kLanes; ++lane) {
       sum += sums[lane];
       squares += squared[lane];
       largest = std::max(largest, most[lane]);
+      has_below_0 |= least[lane] < 0;
     }
     count += static_cast<double>(size);
   }
@@ -124,16 +130,19 @@ class CheckInputImages final : public Rule {
 
   void Evaluate(const Sample &sample, const Pixels &pixels, size_t channel, int64_t images) {
     const auto offer = [&](double badness, double value, double limit, std::string_view check,
-                           std::string_view what) {
+                           std::string_view what, Level level = Level::kFinding) {
       if (!(badness > limit)) return;
-      culprits_.Offer(sample, {badness, value, limit, check}, [&] {
+      culprits_.Offer(sample, {badness, value, limit, check, level}, [&] {
         return StrCat("channel ", channel, " of the images '", sample.Tensor(), "' has ", what,
                       " of ", Shortest(value), " over ", images, " images; the limit is ",
                       Shortest(limit));
       });
     };
     const double mean = pixels.Mean();
-    offer(std::fabs(mean), mean, options_.threshold_mean, "mean", "a mean");
+    // Many trainings do well with images that are scaled and no more.
+    const bool is_scaled = options_.max_abs && pixels.AreFrom0To1();
+    offer(std::fabs(mean), mean, options_.threshold_mean, "mean", "a mean",
+          is_scaled ? Level::kWorthALook : Level::kFinding);
     if (options_.threshold_std) {
       const double std = pixels.Std();
       offer(std::fabs(std - 1), std, *options_.threshold_std, "std", "a standard deviation");
@@ -153,7 +162,9 @@ constexpr ParameterSpec kParameters[] = {
     {"threshold_mean", "0.2", "0.2", "maximum absolute value of a channel's mean"},
     {"threshold_samples", "500", "500", "number of images to read before an evaluation"},
     {"threshold_std", "", "", "maximum distance of a channel's standard deviation from 1"},
-    {"max_abs", "", "8", "maximum absolute value of a normalised pixel"},
+    {"max_abs", "", "8",
+     "maximum absolute value of a normalised pixel; with it, the mean of images whose pixels are "
+     "from 0 to 1 is worth a look"},
     {"regex", kModelInputs, kModelInputs,
      "expressions found in the names of images, separated by commas; the default matches the "
      "inputs of models in MXNet, PyTorch and Keras, adds the collection input_image, and skips "

@@ -49,6 +49,17 @@ TEST(CheckInputImagesTest, ImagesThatAreOnlyScaledAreFound) {
             "images; the limit is 0.2");
 }
 
+TEST(CheckInputImagesTest, ImagesFrom0To1AreWorthALookInCalibrated) {
+  FakeSource scaled = Steps(0.5, 0.5);
+  const Evaluated evaluated = Evaluate(kRule, {}, scaled, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("mean"));
+  EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
+  EXPECT_EQ(Evaluate(kRule, {}, scaled).findings.at(0).level, Level::kFinding);
+  FakeSource beyond = Steps(0.5, 0.625);
+  EXPECT_EQ(Evaluate(kRule, {}, beyond, Profile::kCalibrated).findings.at(0).level,
+            Level::kFinding);
+}
+
 TEST(CheckInputImagesTest, NormalisedImagesAreNot) {
   FakeSource source = Steps((0.286 - 0.286) / 0.352, 1);
   EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kPassed);
