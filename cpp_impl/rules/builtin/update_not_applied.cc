@@ -9,16 +9,14 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/fingerprint.h"
-#include "rules/support/gradient_sums.h"
-#include "rules/support/lost_updates.h"
 #include "rules/support/precision.h"
 #include "rules/support/products.h"
 #include "rules/support/recorded_sums.h"
 #include "rules/support/repeated_batches.h"
 #include "rules/support/roles.h"
-#include "rules/support/sum_signs.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/told.h"
+#include "rules/support/updated_weight.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -64,59 +62,6 @@ struct Limits {
   double relevance;
 };
 
-// Follows the updates of a weight element by element.
-struct Updates {
-  LostUpdates lost;
-  GradientSums sums;
-  SumSigns signs;
-
-  void ClearSums() {
-    sums.Clear();
-    signs.Clear();
-  }
-};
-
-// Holds the state of a weight and its gradient.
-struct Parameter {
-  std::string weight_name;
-  std::string gradient_name;
-  bool is_frozen = false;
-  bool ever_had_gradient = false;
-  bool has_changed = false;
-  bool is_missing = false;  // see kMissingGradients
-  bool is_told = false;
-  int64_t records = 0;
-  std::optional<Fingerprint> first_weight;
-  int64_t without_gradient = 0;  // steps at which other weights had a gradient
-
-  std::optional<Fingerprint> weight;  // at the previous step
-  bool had_gradient = false;          // the previous step had a gradient that matters
-  bool may_round = false;             // few elements with few digits
-  int64_t unchanged = 0;              // consecutive steps
-
-  double gradient_norm = 0;  // at the previous step
-  std::vector<double> gradient;
-  int64_t growing = 0;      // consecutive steps
-  int64_t held = 0;         // updates in a row after which a gradient was kept
-  bool is_reached = false;  // the last step with gradients had one of this weight
-  RecordedSums recorded;
-  std::unique_ptr<Updates> updates;  // NULL for most: a model may have very many weights
-
-  // The fields below describe the current step.
-  std::optional<Fingerprint> weight_now;
-  std::optional<double> gradient_norm_now;
-  std::vector<double> gradient_now;
-  std::vector<double> weight_elements_now;
-  bool has_changed_now = false;
-  bool is_held_now = false;
-  bool is_updated = false;  // the weight was recorded after the gradient
-
-  Updates &FollowUpdates() {
-    if (updates == nullptr) updates = std::make_unique<Updates>();
-    return *updates;
-  }
-};
-
 class UpdateNotApplied final : public Rule {
  public:
   UpdateNotApplied(Roles roles, const Limits &limits)
@@ -136,27 +81,30 @@ class UpdateNotApplied final : public Rule {
     if (role == kMissing) {
       ParameterOf(sample, name.substr(name.find('/') + 1)).is_missing = true;
     } else if (role == kHeld) {
-      Parameter &parameter = ParameterOf(sample, WeightOfGradient(name.substr(name.find('_') + 1)));
+      UpdatedWeight &parameter =
+          ParameterOf(sample, WeightOfGradient(name.substr(name.find('_') + 1)));
       parameter.is_held_now = sample.Reduce({tensor::ReductionKind::kL2, false}).value_or(0) > 0;
       resets_[std::string(sample.Worker())] = !parameter.is_held_now;
     } else if (role == kGradients) {
-      Parameter &parameter = ParameterOf(sample, WeightOfGradient(name));
-      parameter.gradient_name = name;
-      parameter.gradient_norm_now = sample.Reduce({tensor::ReductionKind::kL2, false});
-      parameter.gradient_now = sample.SomeNumbers(kKeptElements);
+      UpdatedWeight &parameter = ParameterOf(sample, WeightOfGradient(name));
+      if (!parameter.gradient) parameter.gradient = std::make_unique<FollowedGradient>();
+      FollowedGradient &gradient = *parameter.gradient;
+      if (gradient.name.View() != name) gradient.name = SharedName(name);
+      gradient.norm_now = sample.Reduce({tensor::ReductionKind::kL2, false});
+      gradient.elements_now = sample.SomeNumbers(kKeptElements);
     } else if (role) {
-      Parameter &parameter = ParameterOf(sample, name);
-      parameter.weight_name = name;
+      UpdatedWeight &parameter = ParameterOf(sample, name);
+      if (parameter.name.View() != name) parameter.name = SharedName(name);
       parameter.is_frozen = role == kFrozen;
-      parameter.weight_now = FingerprintOf(sample);
-      if (!parameter.first_weight) parameter.first_weight = parameter.weight_now;
-      parameter.has_changed |= parameter.weight_now != parameter.first_weight;
-      parameter.weight_elements_now = sample.SomeNumbers(kKeptElements);
+      parameter.now = FingerprintOf(sample);
+      if (!parameter.first) parameter.first = parameter.now;
+      parameter.has_changed |= parameter.now != parameter.first;
+      parameter.elements_now = sample.SomeNumbers(kKeptElements);
       if (parameter.records++ == 0) {
         int &digits = digits_[std::string(sample.Worker())];
-        digits = std::max(digits, DigitsOf(parameter.weight_elements_now));
+        digits = std::max(digits, DigitsOf(parameter.elements_now));
       }
-      parameter.is_updated = parameter.gradient_norm_now.has_value();
+      parameter.is_updated = parameter.HasGradientNow();
     }
   }
 
@@ -165,7 +113,7 @@ class UpdateNotApplied final : public Rule {
     for (auto &[worker, parameters] : workers_) {
       const bool has_gradients =
           std::any_of(parameters.begin(), parameters.end(),
-                      [](const auto &each) { return each.second.gradient_norm_now.has_value(); });
+                      [](const auto &each) { return each.second.HasGradientNow(); });
       if (has_gradients) {
         EvaluateUpdates(worker, parameters, findings);
         if (limits_.rounded) EvaluateLost(worker, parameters, findings);
@@ -177,11 +125,8 @@ class UpdateNotApplied final : public Rule {
         EvaluateMissing(worker, parameters, findings);
       }
       for (auto &[key, parameter] : parameters) {
-        if (has_gradients) parameter.is_reached = parameter.gradient_norm_now.has_value();
-        parameter.gradient_norm = parameter.gradient_norm_now.value_or(parameter.gradient_norm);
-        if (parameter.gradient_norm_now) parameter.gradient = std::move(parameter.gradient_now);
-        parameter.weight_now.reset();
-        parameter.gradient_norm_now.reset();
+        if (parameter.gradient) EndStepOf(has_gradients, parameter.gradient.get());
+        parameter.now.reset();
         parameter.has_changed_now = parameter.is_held_now = false;
       }
     }
@@ -192,11 +137,19 @@ class UpdateNotApplied final : public Rule {
   }
 
  private:
-  using Parameters = std::map<std::string, Parameter>;
+  using Parameters = std::map<SharedName, UpdatedWeight, SharedName::Less>;
+
+  static void EndStepOf(bool has_gradients, FollowedGradient *gradient) {
+    if (has_gradients) gradient->is_reached = gradient->norm_now.has_value();
+    if (!gradient->norm_now) return;
+    gradient->norm = *gradient->norm_now;
+    gradient->elements = std::move(gradient->elements_now);
+    gradient->norm_now.reset();
+  }
 
   // Returns the parameter that the sample is of.
-  Parameter &ParameterOf(const Sample &sample, std::string_view weight) {
-    Parameter *&known = known_.Of(sample);
+  UpdatedWeight &ParameterOf(const Sample &sample, std::string_view weight) {
+    UpdatedWeight *&known = known_.Of(sample);
     if (known != nullptr) return *known;
     Parameters &parameters = workers_[std::string(sample.Worker())];
     if (parameters.size() >= kMostParameters) {
@@ -209,44 +162,45 @@ class UpdateNotApplied final : public Rule {
   }
 
   // The name of a gradient has no output number, but the name of its weight may have one.
-  static std::string KeyOf(std::string_view weight) { return std::string(WithoutOutput(weight)); }
+  static SharedName KeyOf(std::string_view weight) { return SharedName(WithoutOutput(weight)); }
 
   // Reports whether a weight never had a gradient and never changed.  One that changes is trained,
   // and its gradient not recorded, or is an average of others.
-  static bool IsLeftOut(const Parameter &parameter) {
-    return parameter.weight_now && !parameter.ever_had_gradient && !parameter.is_frozen &&
+  static bool IsLeftOut(const UpdatedWeight &parameter) {
+    return parameter.now && !parameter.ever_had_gradient && !parameter.is_frozen &&
            !parameter.has_changed;
   }
 
-  bool Matters(const Parameter &parameter) const {
-    const double norm = *parameter.gradient_norm_now;
-    return norm > 0 && norm >= limits_.relevance * parameter.weight_now->l2;
+  bool Matters(const UpdatedWeight &parameter) const {
+    const double norm = *parameter.gradient->norm_now;
+    return norm > 0 && norm >= limits_.relevance * parameter.now->l2;
   }
 
   void EvaluateUpdates(const std::string &worker, Parameters &parameters, Findings &findings) {
     int64_t changed = 0;
-    const Parameter *culprit = nullptr;
+    const UpdatedWeight *culprit = nullptr;
     for (auto &[key, parameter] : parameters) {
-      if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
+      if (!parameter.now || !parameter.HasGradientNow()) continue;
+      FollowedGradient &gradient = *parameter.gradient;
       const bool matters = Matters(parameter);
-      if (parameter.weight) {
+      if (gradient.weight) {
         NoteEvaluated();
-        if (*parameter.weight != *parameter.weight_now) {
-          parameter.unchanged = 0;
+        if (*gradient.weight != *parameter.now) {
+          gradient.unchanged = 0;
           parameter.has_changed_now = true;
           ++changed;
-        } else if (Cancel(parameter.gradient, parameter.gradient_now)) {
-          parameter.unchanged = 0;  // as that of a critic's last bias for real and false samples
-        } else if (matters && parameter.had_gradient && !parameter.is_frozen &&
+        } else if (Cancel(gradient.elements, gradient.elements_now)) {
+          gradient.unchanged = 0;  // as that of a critic's last bias for real and false samples
+        } else if (matters && gradient.mattered && !parameter.is_frozen &&
                    !IsLeftToOthers(parameter, digits_[worker])) {
           // One update lies between two records of a weight, whether it is recorded before or after
           // the update.
-          ++parameter.unchanged;
+          ++gradient.unchanged;
         }
       }
-      parameter.weight = parameter.weight_now;
-      parameter.had_gradient = matters;
-      parameter.may_round = MayRoundAway(parameter.weight_elements_now.size(), digits_[worker]);
+      gradient.weight = parameter.now;
+      gradient.mattered = matters;
+      gradient.may_round = MayRoundAway(parameter.elements_now.size(), digits_[worker]);
       if (culprit == nullptr || Unchanged(parameter) > Unchanged(*culprit)) culprit = &parameter;
     }
     if (culprit == nullptr) return;
@@ -257,10 +211,10 @@ class UpdateNotApplied final : public Rule {
     const std::string_view check = are_few       ? "few_digits"
                                    : changed > 0 ? "not_updated"
                                                  : "nothing_updated";
-    Add(worker, culprit->weight_name, check, static_cast<double>(culprit->unchanged),
+    Add(worker, culprit->name, check, static_cast<double>(culprit->gradient->unchanged),
         static_cast<double>(limit),
-        StrCat("'", culprit->weight_name, "' has not changed for ", culprit->unchanged,
-               " steps, though its gradient has a norm of ", Shortest(*culprit->gradient_norm_now),
+        StrCat("'", culprit->name, "' has not changed for ", culprit->gradient->unchanged,
+               " steps, though its gradient has a norm of ", Shortest(*culprit->gradient->norm_now),
                changed > 0 ? "; other weights have" : "; no other weight has either",
                are_few ? StrCat(", and weights have ", digits,
                                 " binary digits: updates may be rounded away")
@@ -270,29 +224,30 @@ class UpdateNotApplied final : public Rule {
 
   // Of few digits, a normalisation's weights, which begin at 1, take no usual update.  Without
   // `rounded`, that is for another rule to judge.
-  bool IsLeftToOthers(const Parameter &parameter, int digits) const {
-    return parameter.weight_now->least >= 0.5 && AreFewDigits(digits) && !limits_.rounded;
+  bool IsLeftToOthers(const UpdatedWeight &parameter, int digits) const {
+    return parameter.now->least >= 0.5 && AreFewDigits(digits) && !limits_.rounded;
   }
 
-  static int64_t Unchanged(const Parameter &parameter) {
-    return parameter.may_round ? parameter.unchanged / kLongerIfRounded : parameter.unchanged;
+  static int64_t Unchanged(const UpdatedWeight &parameter) {
+    const FollowedGradient &gradient = *parameter.gradient;
+    return gradient.may_round ? gradient.unchanged / kLongerIfRounded : gradient.unchanged;
   }
 
   // Finds weights most of whose elements never change though they have gradients.
   void EvaluateLost(const std::string &worker, Parameters &parameters, Findings &findings) {
     LostUpdates::Counts all;
-    const Parameter *culprit = nullptr;
+    const UpdatedWeight *culprit = nullptr;
     double most = 0;
     size_t place = 0;
     for (auto &[key, parameter] : parameters) {
       if (place++ % StrideOf(parameters) != 0) continue;
-      if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
+      if (!parameter.now || !parameter.HasGradientNow()) continue;
       if (parameter.is_frozen || !MovesMostElements(parameter)) {
-        if (parameter.updates != nullptr) parameter.updates->lost.Clear();
+        if (parameter.gradient->updates != nullptr) parameter.gradient->updates->lost.Clear();
         continue;
       }
       const auto counts =
-          parameter.FollowUpdates().lost.Add(parameter.weight_elements_now, kHalfOfLost);
+          parameter.gradient->FollowUpdates().lost.Add(parameter.elements_now, kHalfOfLost);
       if (!counts) continue;
       all.Add(*counts);
       if (culprit != nullptr && counts->ShareOfNeither() <= most) continue;
@@ -301,9 +256,9 @@ class UpdateNotApplied final : public Rule {
     }
     if (culprit == nullptr || all.ShareOfNeither() < kShareOfLost) return;
     if (all.Ratio() > kMostRatio || all.Chance() > kMostChance) return;
-    Add(worker, culprit->weight_name, AreFewDigits(digits_[worker]) ? "rounded_away" : "too_small",
+    Add(worker, culprit->name, AreFewDigits(digits_[worker]) ? "rounded_away" : "too_small",
         100 * most, 100 * kShareOfLost,
-        StrCat(Shortest(100 * most), " % of the elements of '", culprit->weight_name,
+        StrCat(Shortest(100 * most), " % of the elements of '", culprit->name,
                "' have not changed for ", 2 * kHalfOfLost,
                " steps, though they have gradients and others change: their updates are too small "
                "for the digits of the weight"),
@@ -311,8 +266,8 @@ class UpdateNotApplied final : public Rule {
   }
 
   // Elements without a gradient, as of an embedding, stay as they are.
-  bool MovesMostElements(const Parameter &parameter) const {
-    const std::vector<double> &gradient = parameter.gradient_now;
+  bool MovesMostElements(const UpdatedWeight &parameter) const {
+    const std::vector<double> &gradient = parameter.gradient->elements_now;
     const auto zeros = std::count(gradient.begin(), gradient.end(), 0.0);
     return Matters(parameter) && 4 * static_cast<size_t>(zeros) < gradient.size();
   }
@@ -325,12 +280,12 @@ class UpdateNotApplied final : public Rule {
 
   // Counts the weights whose gradients add up.
   struct Sums {
-    const Parameter *culprit = nullptr;
+    const UpdatedWeight *culprit = nullptr;
     int64_t steps = 0;
     int64_t count = 0;
     int64_t judged = 0;
 
-    void Add(const Parameter &parameter, int64_t of_parameter, bool is_judged, int64_t limit) {
+    void Add(const UpdatedWeight &parameter, int64_t of_parameter, bool is_judged, int64_t limit) {
       if (is_judged) ++judged;
       if (of_parameter < limit || count++ > 0) return;
       culprit = &parameter;
@@ -345,11 +300,12 @@ class UpdateNotApplied final : public Rule {
   bool EvaluateHeld(const std::string &worker, Parameters &parameters, Findings &findings) const {
     for (auto &[key, parameter] : parameters) {
       if (!parameter.has_changed_now) continue;
-      parameter.held = parameter.is_held_now ? parameter.held + 1 : 0;
-      if (parameter.held < kMostHeld) continue;
-      Add(worker, parameter.gradient_name, "accumulating", static_cast<double>(parameter.held),
-          static_cast<double>(kMostHeld),
-          StrCat("after ", parameter.held, " updates in a row, '", parameter.gradient_name,
+      parameter.gradient->held = parameter.is_held_now ? parameter.gradient->held + 1 : 0;
+      if (parameter.gradient->held < kMostHeld) continue;
+      Add(worker, parameter.gradient->name, "accumulating",
+          static_cast<double>(parameter.gradient->held), static_cast<double>(kMostHeld),
+          StrCat("after ", parameter.gradient->held, " updates in a row, '",
+                 parameter.gradient->name,
                  "' was added to what earlier updates had left: gradients are not reset to zero"),
           findings);
       return true;
@@ -361,7 +317,7 @@ class UpdateNotApplied final : public Rule {
   // adversarial training: each network trains against another one than at its last step.
   static bool TakeTurns(const Parameters &parameters) {
     return std::none_of(parameters.begin(), parameters.end(), [](const auto &each) {
-      return each.second.gradient_norm_now && each.second.is_reached;
+      return each.second.HasGradientNow() && each.second.gradient->is_reached;
     });
   }
 
@@ -371,24 +327,26 @@ class UpdateNotApplied final : public Rule {
     last_step = findings.Place().mode_step;
     const bool starts_anew = batches_[worker].Repeats() || TakeTurns(parameters);
     for (auto &[key, parameter] : parameters) {
-      if ((is_gap || starts_anew) && parameter.updates != nullptr) parameter.updates->ClearSums();
+      FollowedGradient *const gradient = parameter.gradient.get();
+      if (gradient == nullptr) continue;
+      if ((is_gap || starts_anew) && gradient->updates != nullptr) gradient->updates->ClearSums();
       if (!starts_anew) continue;
-      parameter.recorded.Clear();
-      parameter.growing = 0;
+      gradient->recorded.Clear();
+      gradient->growing = 0;
     }
     const Sums sums = SumsOfUpdates(parameters);
     const Sums recorded = RecordedSumsOf(worker, parameters);
     if (sums.AreFound()) {
       AddSums(worker, sums,
-              StrCat("for ", sums.steps, " steps '", sums.culprit->weight_name,
+              StrCat("for ", sums.steps, " steps '", sums.culprit->name,
                      "' has been updated by the sum of all its gradients '",
-                     sums.culprit->gradient_name, "', and ", sums.count - 1,
+                     sums.culprit->gradient->name, "', and ", sums.count - 1,
                      " other weights by theirs: gradients are never reset to zero"),
               findings);
     } else if (recorded.AreFound()) {
       AddSums(
           worker, recorded,
-          StrCat("the gradient '", recorded.culprit->gradient_name,
+          StrCat("the gradient '", recorded.culprit->gradient->name,
                  "' has been the previous one plus another for ", recorded.steps, " steps, and ",
                  recorded.count - 1, " others with it: gradients are not reset to zero"),
           findings);
@@ -402,12 +360,12 @@ class UpdateNotApplied final : public Rule {
     size_t place = 0;
     for (auto &[key, parameter] : parameters) {
       const bool is_chosen = place++ % stride == 0;
-      if (!is_chosen) parameter.updates.reset();
-      if (!is_chosen || !parameter.weight_now || !parameter.gradient_norm_now) continue;
-      std::vector<double> weight = std::exchange(parameter.weight_elements_now, {});
-      auto &[lost, sums, signs] = parameter.FollowUpdates();
-      signs.Add(weight, parameter.gradient_now, parameter.is_updated);
-      sums.Add(std::move(weight), parameter.gradient_now, parameter.is_updated);
+      if (!is_chosen && parameter.gradient) parameter.gradient->updates.reset();
+      if (!is_chosen || !parameter.now || !parameter.HasGradientNow()) continue;
+      std::vector<double> weight = std::exchange(parameter.elements_now, {});
+      auto &[lost, sums, signs] = parameter.gradient->FollowUpdates();
+      signs.Add(weight, parameter.gradient->elements_now, parameter.is_updated);
+      sums.Add(std::move(weight), parameter.gradient->elements_now, parameter.is_updated);
       by_size.Add(parameter, sums.StepsOfSums(), sums.IsJudged(), limits_.patience_sums);
       by_sign.Add(parameter, signs.StepsOfSums(), signs.IsJudged(), limits_.patience_sums);
     }
@@ -419,9 +377,9 @@ class UpdateNotApplied final : public Rule {
     Sums on_average;
     SumsOnAverage &averages = averages_[worker];
     for (auto &[key, parameter] : parameters) {
-      if (!parameter.gradient_norm_now) continue;
-      RecordedSums &recorded = parameter.recorded;
-      recorded.Add(parameter.gradient_now);
+      if (!parameter.HasGradientNow()) continue;
+      RecordedSums &recorded = parameter.gradient->recorded;
+      recorded.Add(parameter.gradient->elements_now);
       averages.Add(recorded);
       sums.Add(parameter, recorded.Steps(), recorded.IsJudged(), limits_.patience_recorded);
       on_average.Add(parameter, recorded.IsJudged() ? 1 : 0, recorded.IsJudged(), 1);
@@ -434,39 +392,39 @@ class UpdateNotApplied final : public Rule {
 
   void AddSums(const std::string &worker, const Sums &sums, std::string message,
                Findings &findings) const {
-    Add(worker, sums.culprit->gradient_name, "accumulating", static_cast<double>(sums.steps),
+    Add(worker, sums.culprit->gradient->name, "accumulating", static_cast<double>(sums.steps),
         static_cast<double>(limits_.patience_sums), std::move(message), findings);
   }
 
   void EvaluateGrowth(const std::string &worker, Parameters &parameters, Findings &findings) {
     int64_t gradients = 0;
     int64_t growing = 0;
-    const Parameter *culprit = nullptr;
+    const FollowedGradient *culprit = nullptr;
     for (auto &[key, parameter] : parameters) {
-      if (!parameter.gradient_norm_now) continue;
-      const double norm = *parameter.gradient_norm_now;
-      const bool grows =
-          norm > parameter.gradient_norm && parameter.gradient_norm > 0 &&
-          CosineOf(parameter.gradient_now, parameter.gradient) >= limits_.correlation;
-      parameter.growing = grows ? parameter.growing + 1 : 0;
+      if (!parameter.HasGradientNow()) continue;
+      FollowedGradient &gradient = *parameter.gradient;
+      const double norm = *gradient.norm_now;
+      const bool grows = norm > gradient.norm && gradient.norm > 0 &&
+                         CosineOf(gradient.elements_now, gradient.elements) >= limits_.correlation;
+      gradient.growing = grows ? gradient.growing + 1 : 0;
       if (!(norm > 0)) continue;
       ++gradients;
-      if (parameter.growing >= limits_.patience_growth) ++growing;
-      if (culprit == nullptr || parameter.growing > culprit->growing) culprit = &parameter;
+      if (gradient.growing >= limits_.patience_growth) ++growing;
+      if (culprit == nullptr || gradient.growing > culprit->growing) culprit = &gradient;
     }
     if (growing == 0 || 2 * growing < gradients) return;
-    Add(worker, culprit->gradient_name, "growing", static_cast<double>(culprit->growing),
+    Add(worker, culprit->name, "growing", static_cast<double>(culprit->growing),
         static_cast<double>(limits_.patience_growth),
-        StrCat("the gradient '", culprit->gradient_name, "' has grown for ", culprit->growing,
-               " steps in one direction, to a norm of ", Shortest(*culprit->gradient_norm_now),
-               ", and ", growing - 1, " others with it: they may never be reset to zero"),
+        StrCat("the gradient '", culprit->name, "' has grown for ", culprit->growing,
+               " steps in one direction, to a norm of ", Shortest(*culprit->norm_now), ", and ",
+               growing - 1, " others with it: they may never be reset to zero"),
         findings);
   }
 
   void EvaluateMissing(const std::string &worker, Parameters &parameters, Findings &findings) {
     bool is_any_left_out = false;
     for (auto &[key, parameter] : parameters) {
-      parameter.ever_had_gradient |= parameter.gradient_norm_now.has_value();
+      parameter.ever_had_gradient |= parameter.HasGradientNow();
       is_any_left_out |= IsLeftOut(parameter);
     }
     if (!is_any_left_out) return;
@@ -475,9 +433,9 @@ class UpdateNotApplied final : public Rule {
     NoteEvaluated();
     // Who freezes most of a model, as for adapters, means it, unless an optimizer has it.
     if (without > with && !due[0]->is_missing) return;
-    Add(worker, due[0]->weight_name, "no_gradient", static_cast<double>(due[0]->without_gradient),
+    Add(worker, due[0]->name, "no_gradient", static_cast<double>(due[0]->without_gradient),
         static_cast<double>(limits_.patience_gradient),
-        StrCat("'", due[0]->weight_name, "' had no gradient at ", due[0]->without_gradient,
+        StrCat("'", due[0]->name, "' had no gradient at ", due[0]->without_gradient,
                " steps at which other weights had one",
                due[0]->is_missing ? ", though an optimizer is to update it" : "",
                due.size() > 1 ? StrCat("; nor had ", due.size() - 1, " others") : std::string()),
@@ -486,7 +444,7 @@ class UpdateNotApplied final : public Rule {
 
   // Weights that had no gradient so far.
   struct LeftOut {
-    std::vector<const Parameter *> due;  // since long enough; those of an optimizer come first
+    std::vector<const UpdatedWeight *> due;  // since long enough; those of an optimizer come first
     int64_t without = 0;
     int64_t with = 0;          // weights that had one
     bool has_telling = false;  // not only biases of zeros, which may be averages of others
@@ -499,16 +457,16 @@ class UpdateNotApplied final : public Rule {
       if (!parameter.ever_had_gradient) continue;
       ++found.with;
       kinds.insert(KindOfWeight(key));
-      const auto &first = parameter.first_weight;
+      const auto &first = parameter.first;
       if (first && IsTelling(*first)) trained.insert(*first);
     }
     for (auto &[key, parameter] : parameters) {
       if (!IsLeftOut(parameter)) continue;
       // A copy of another weight, or an average that begins as one.
-      if (trained.find(*parameter.first_weight) != trained.end()) continue;
+      if (trained.find(*parameter.first) != trained.end()) continue;
       // Of some kinds, as biases, the job may record no gradients.
       if (!parameter.is_missing && kinds.find(KindOfWeight(key)) == kinds.end()) continue;
-      found.has_telling |= parameter.is_missing || IsTelling(*parameter.first_weight);
+      found.has_telling |= parameter.is_missing || IsTelling(*parameter.first);
       ++found.without;
       ++parameter.without_gradient;
       const bool is_due = parameter.without_gradient >= limits_.patience_gradient;
@@ -517,19 +475,20 @@ class UpdateNotApplied final : public Rule {
       found.due.push_back(&parameter);
     }
     std::stable_partition(found.due.begin(), found.due.end(),
-                          [](const Parameter *each) { return each->is_missing; });
+                          [](const UpdatedWeight *each) { return each->is_missing; });
     return found;
   }
 
-  static void Add(const std::string &worker, const std::string &tensor, std::string_view check,
+  static void Add(const std::string &worker, const SharedName &tensor, std::string_view check,
                   double value, double limit, std::string message, Findings &findings) {
-    findings.Add(FindingOf({worker, tensor}, check, value, limit, std::move(message)));
+    findings.Add(
+        FindingOf({worker, std::string(tensor.View())}, check, value, limit, std::move(message)));
   }
 
   mutable Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
-  TensorStates<Parameter *> known_;                 // of workers_, by tensor
+  TensorStates<UpdatedWeight *> known_;             // of workers_, by tensor
   std::map<std::string, int> digits_;               // by worker, of all its weights
   std::map<std::string, int64_t> last_steps_;       // by worker, in the worker's mode
   std::map<std::string, RepeatedBatches> batches_;  // by worker
