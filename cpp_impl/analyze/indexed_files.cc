@@ -6,37 +6,54 @@
 namespace smdebug::analyze {
 namespace {
 
-constexpr size_t kCrcsInBlock = 16 * 1024;
+constexpr size_t kCrcsInBlock = size_t{16} * 1024;
 constexpr size_t kMostCompared = 8;  // layouts with one hash: more are made on purpose
-constexpr size_t kRecent = 8;        // arrangements
+constexpr size_t kRecent = 8;        // arrangements, or blocks of extents
 
 uint64_t Mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15;
   return hash ^ (hash >> 29);
 }
 
-// Returns the first file of a step, or of a later one.  Most jobs save at equal intervals, so that
-// its place can be guessed, which costs fewer cache misses than a search.
-template <class Files>
-size_t FirstOf(const Files &files, int64_t step) {
-  const auto is_before = [](const auto &file, int64_t wanted) { return file.step < wanted; };
-  if (files.empty() || step <= files.front().step) return 0;
-  if (step > files.back().step) return files.size();
-  const double all =
-      static_cast<double>(files.back().step) - static_cast<double>(files.front().step);
-  const double part = static_cast<double>(step) - static_cast<double>(files.front().step);
-  const size_t last = files.size() - 1;
-  const auto guess = std::min(last, static_cast<size_t>(part / all * static_cast<double>(last)));
-  constexpr size_t kAround = 16;
-  const size_t low = guess > kAround ? guess - kAround : 0;
-  const size_t high = std::min(guess + kAround, last);
-  const auto begin = files.begin() + static_cast<ptrdiff_t>(files[low].step < step ? low : 0);
-  const auto end =
-      files.begin() + static_cast<ptrdiff_t>(files[high].step >= step ? high : files.size());
-  return static_cast<size_t>(std::lower_bound(begin, end, step, is_before) - files.begin());
+// Returns the place of `wanted` among some, or nothing if it is not there.
+template <class Items>
+std::optional<uint32_t> FindRecent(const Items &items, const typename Items::value_type &wanted) {
+  for (size_t i = items.size(); i > 0 && items.size() - i < kRecent; --i) {
+    if (items[i - 1] == wanted) return static_cast<uint32_t>(i - 1);
+  }
+  return {};
 }
 
 }  // namespace
+
+IndexedFiles::IndexedFiles()
+    : by_step_{FilesByStep({this}), FilesByStep({this}), FilesByStep({this}), FilesByStep({this})} {
+}
+
+// Returns the first file of a step, or of a later one.  Most jobs save at equal intervals, so that
+// its place can be guessed, which costs fewer cache misses than a search.
+size_t IndexedFiles::FirstAt(const std::vector<uint32_t> &files, int64_t step) const {
+  const auto step_of = [this](uint32_t file) { return files_[file].step; };
+  const auto is_before = [&](uint32_t file, int64_t wanted) { return step_of(file) < wanted; };
+  if (files.empty() || step <= step_of(files.front())) return 0;
+  if (step > step_of(files.back())) return files.size();
+  const auto front = static_cast<double>(step_of(files.front()));
+  const double all = static_cast<double>(step_of(files.back())) - front;
+  const double part = static_cast<double>(step) - front;
+  const size_t last = files.size() - 1;
+  const double guessed = part / all * static_cast<double>(last) + 0.5;
+  const size_t guess = std::min(last, static_cast<size_t>(guessed));
+  const bool is_right =
+      guess > 0 && step_of(files[guess - 1]) < step && step_of(files[guess]) >= step;
+  if (is_right) return guess;
+  constexpr size_t kAround = 16;
+  const size_t low = guess > kAround ? guess - kAround : 0;
+  const size_t high = std::min(guess + kAround, last);
+  const auto begin = files.begin() + static_cast<ptrdiff_t>(step_of(files[low]) < step ? low : 0);
+  const auto end =
+      files.begin() + static_cast<ptrdiff_t>(step_of(files[high]) >= step ? high : files.size());
+  return static_cast<size_t>(std::lower_bound(begin, end, step, is_before) - files.begin());
+}
 
 void IndexedFiles::Split(std::span<const Row> rows, uint64_t start) {
   shared_.clear();
@@ -98,7 +115,7 @@ uint32_t IndexedFiles::MakeLayout(const File &file) {
 }
 
 // Lengths change seldom, alternate between a few, or differ in each file.
-uint32_t IndexedFiles::FindArrangement(Layout *layout) const {
+uint32_t IndexedFiles::FindExtents(Layout *layout) const {
   std::vector<Extent> &all = layout->extents;
   const size_t rows = extents_.size();
   if (rows == 0) return 0;
@@ -131,25 +148,29 @@ void IndexedFiles::Add(const File &file, std::span<const Row> rows) {
   Split(rows, start);
   const uint32_t number = FindLayout(file);
   Layout &layout = layouts_[number];
-  const uint32_t arrangement = FindArrangement(&layout);
+  const Arrangement arrangement{start, FindExtents(&layout)};
+  std::vector<Arrangement> &known = layout.arrangements;
+  const uint32_t arranged =
+      FindRecent(known, arrangement).value_or(static_cast<uint32_t>(known.size()));
+  if (arranged == known.size()) known.push_back(arrangement);
   AddCrcs(&layout, rows);
   const auto id = static_cast<uint32_t>(files_.size());
   const auto place = static_cast<uint32_t>(layout.files.size());
-  files_.push_back({file.step, file.global_step, start, number, place, arrangement});
+  files_.push_back({file.step, file.global_step, number, place, arranged});
   layout.files.push_back(id);
-  by_step_[ModeIndex(file.mode)].Add({file.step, id, file.worker});
+  by_step_[ModeIndex(file.mode)].Add(id);
 }
 
 // Readers mostly ask for all tensors of a step, or for the next step of a tensor.
-std::span<const IndexedFiles::NumberedFile> IndexedFiles::FilesAt(Mode mode, int64_t step) const {
-  const std::vector<NumberedFile> &files = by_step_[ModeIndex(mode)].All();
+std::span<const uint32_t> IndexedFiles::FilesAt(Mode mode, int64_t step) const {
+  const std::vector<uint32_t> &files = by_step_[ModeIndex(mode)].All();
   Range &last = last_[ModeIndex(mode)];
   if (last.of != files.size() || last.step != step) {
     const bool is_next = last.of == files.size() && last.end > 0 && last.end < files.size() &&
-                         files[last.end].step == step;
-    const size_t begin = is_next ? last.end : FirstOf(files, step);
+                         files_[files[last.end]].step == step;
+    const size_t begin = is_next ? last.end : FirstAt(files, step);
     size_t end = begin;
-    while (end < files.size() && files[end].step == step) ++end;
+    while (end < files.size() && files_[files[end]].step == step) ++end;
     last = {step, begin, end, files.size()};
   }
   return std::span(files).subspan(last.begin, last.end - last.begin);
@@ -163,11 +184,11 @@ const IndexedFiles::Place *IndexedFiles::Find(uint32_t tensor, uint32_t layout) 
   return at == places.end() || at->layout != layout ? nullptr : &*at;
 }
 
-void IndexedFiles::AppendEntries(const Place &place, const NumberedFile &numbered,
+void IndexedFiles::AppendEntries(const Place &place, const StoredFile &file,
                                  std::vector<Entry> *entries) const {
-  const StoredFile &file = files_[numbered.file];
   const Layout &layout = layouts_[place.layout];
-  const Extent *const extents = layout.extents.data() + file.arrangement * layout.rows.size();
+  const Arrangement &arrangement = layout.arrangements[file.arrangement];
+  const Extent *const extents = layout.extents.data() + arrangement.block * layout.rows.size();
   const uint32_t *crcs = nullptr;
   if (layout.has_crcs) {
     crcs = layout.crcs[file.place / layout.files_in_block].data() +
@@ -179,7 +200,7 @@ void IndexedFiles::AppendEntries(const Place &place, const NumberedFile &numbere
     const Extent &extent = extents[number];
     const bool is_record = !(row.kind == EntryKind::Shape());
     entries->push_back({file.step, file.global_step,
-                        is_record ? file.start + extent.start : extent.start, extent.length,
+                        is_record ? arrangement.start + extent.start : extent.start, extent.length,
                         crcs == nullptr ? 0 : crcs[number], layout.worker, row.kind, row.has_crc32c,
                         extent.parts});
   }
@@ -201,11 +222,13 @@ void IndexedFiles::Collect(uint32_t tensor, Mode mode, int64_t step,
   entries->clear();
   if (tensor >= places_.size()) return;
   bool has_worker_twice = false;
-  const NumberedFile *before = nullptr;
-  for (const NumberedFile &file : FilesAt(mode, step)) {
-    has_worker_twice = has_worker_twice || (before != nullptr && before->worker == file.worker);
-    before = &file;
-    const Place *const place = Find(tensor, files_[file.file].layout);
+  std::optional<uint16_t> before;  // the worker
+  for (const uint32_t id : FilesAt(mode, step)) {
+    const StoredFile &file = files_[id];
+    const uint16_t worker = layouts_[file.layout].worker;
+    has_worker_twice = has_worker_twice || before == worker;
+    before = worker;
+    const Place *const place = Find(tensor, file.layout);
     if (place != nullptr) AppendEntries(*place, file, entries);
   }
   if (!has_worker_twice) return;

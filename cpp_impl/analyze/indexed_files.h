@@ -27,6 +27,10 @@ struct SavedStep {
 // are read.  For one thread at a time, including readers.
 class IndexedFiles {
  public:
+  IndexedFiles();
+  IndexedFiles(const IndexedFiles &) = delete;  // its orders refer to it
+  IndexedFiles &operator=(const IndexedFiles &) = delete;
+
   // An index file: the worker's step `step` of `mode`.
   struct File {
     Mode mode;
@@ -73,12 +77,18 @@ class IndexedFiles {
     uint32_t parts;
     bool operator==(const Extent &) const = default;
   };
+  struct Arrangement {
+    uint64_t start;  // of the first record
+    uint32_t block;  // of extents
+    bool operator==(const Arrangement &) const = default;
+  };
   struct Layout {
     Mode mode;
     uint16_t worker;
     std::vector<SharedRow> rows;       // as listed
     std::vector<uint32_t> order = {};  // the rows by tensor and kind, each once
-    std::vector<Extent> extents = {};  // arrangement by arrangement, row by row
+    std::vector<Extent> extents = {};  // block by block, row by row
+    std::vector<Arrangement> arrangements = {};
     std::vector<uint32_t> files = {};  // that have the layout
     bool has_crcs = false;             // of any row
     size_t files_in_block = 1;
@@ -87,22 +97,17 @@ class IndexedFiles {
   struct StoredFile {
     int64_t step;
     int64_t global_step;
-    uint64_t start;  // of its first record
     uint32_t layout;
     uint32_t place;        // among the files of the layout
     uint32_t arrangement;  // of the layout
   };
-  struct NumberedFile {
-    int64_t step;
-    uint32_t file;
-    uint16_t worker;
-  };
   struct FileOrder {
-    auto operator()(const NumberedFile &file) const {
-      return std::tuple(file.step, file.worker, file.file);
+    const IndexedFiles *files;
+    auto operator()(uint32_t file) const {
+      return std::tuple(files->files_[file].step, files->WorkerOf(file), file);
     }
   };
-  using FilesByStep = SortedEntries<NumberedFile, FileOrder, Kept::kLast>;
+  using FilesByStep = SortedEntries<uint32_t, FileOrder, Kept::kLast>;
   // Where a tensor's rows are in the order of a layout.
   struct Place {
     uint32_t layout;
@@ -124,13 +129,14 @@ class IndexedFiles {
   void Split(std::span<const Row> rows, uint64_t start);
   uint32_t FindLayout(const File &file);
   uint32_t MakeLayout(const File &file);
-  uint32_t FindArrangement(Layout *layout) const;
+  uint32_t FindExtents(Layout *layout) const;
+  uint16_t WorkerOf(uint32_t file) const { return layouts_[files_[file].layout].worker; }
+  size_t FirstAt(const std::vector<uint32_t> &files, int64_t step) const;
   void AddCrcs(Layout *layout, std::span<const Row> rows) const;
-  std::span<const NumberedFile> FilesAt(Mode mode, int64_t step) const;
+  std::span<const uint32_t> FilesAt(Mode mode, int64_t step) const;
   const Place *Find(uint32_t tensor, uint32_t layout) const;
   void Collect(uint32_t tensor, Mode mode, int64_t step, std::vector<Entry> *entries) const;
-  void AppendEntries(const Place &place, const NumberedFile &numbered,
-                     std::vector<Entry> *entries) const;
+  void AppendEntries(const Place &place, const StoredFile &file, std::vector<Entry> *entries) const;
 
   std::vector<Layout> layouts_;
   std::unordered_multimap<uint64_t, uint32_t> by_hash_;  // layouts
