@@ -15,31 +15,42 @@ auto LowerBound(Steps &steps, int64_t step) {
 
 }  // namespace
 
-bool StepTable::Workers::Has(uint32_t worker) const {
-  if (first_ == worker) return true;
-  return others_ && std::binary_search(others_->begin(), others_->end(), worker);
+size_t StepTable::Writers(const GlobalStep &step) const {
+  return step.wrote == Wrote::kSeveral ? several_[step.worker].size() : step.wrote == Wrote::kOne;
 }
 
-void StepTable::Workers::Insert(uint32_t worker) {
-  if (first_ == kNone) {
-    first_ = worker;
+bool StepTable::HasWritten(const GlobalStep &step, uint32_t worker) const {
+  if (step.wrote != Wrote::kSeveral) return step.wrote == Wrote::kOne && step.worker == worker;
+  const std::vector<uint32_t> &all = several_[step.worker];
+  return std::binary_search(all.begin(), all.end(), worker);
+}
+
+void StepTable::NoteWriter(GlobalStep *step, uint32_t worker) {
+  if (step->wrote == Wrote::kNobody) {
+    step->worker = worker;
+    step->wrote = Wrote::kOne;
     return;
   }
-  if (!others_) others_ = std::make_unique<std::vector<uint32_t>>();
-  others_->insert(std::lower_bound(others_->begin(), others_->end(), worker), worker);
+  if (step->wrote == Wrote::kOne) {
+    several_.push_back({step->worker});
+    step->worker = static_cast<uint32_t>(several_.size() - 1);
+    step->wrote = Wrote::kSeveral;
+  }
+  std::vector<uint32_t> &all = several_[step->worker];
+  all.insert(std::lower_bound(all.begin(), all.end(), worker), worker);
 }
 
 bool StepTable::Add(int64_t global_step, uint32_t worker, ModeStep as) {
   auto entry = LowerBound(steps_, global_step);
   if (entry == steps_.end() || entry->step != global_step) {
-    entry = steps_.insert(entry, {global_step, as.step, {}, as.mode});
+    entry = steps_.insert(
+        entry, {global_step, as.step, 0, Wrote::kNobody, static_cast<uint8_t>(ModeIndex(as.mode))});
   }
-  auto &workers = entry->workers;
-  if (workers.Has(worker)) return false;
+  if (HasWritten(*entry, worker)) return false;
   if (as.mode != Mode::kGlobal) by_mode_[ModeIndex(as.mode)].Add({as.step, global_step});
   // This is last: if memory for the rest runs out, the step is not noted.
-  workers.Insert(worker);
-  if (workers.Size() == num_workers_) last_complete_ = std::max(last_complete_, global_step);
+  NoteWriter(&*entry, worker);
+  if (Writers(*entry) == num_workers_) last_complete_ = std::max(last_complete_, global_step);
   return true;
 }
 
@@ -50,12 +61,12 @@ const StepTable::GlobalStep *StepTable::Find(int64_t global_step) const {
 
 bool StepTable::Has(int64_t global_step, uint32_t worker) const {
   const GlobalStep *step = Find(global_step);
-  return step != nullptr && step->workers.Has(worker);
+  return step != nullptr && HasWritten(*step, worker);
 }
 
 bool StepTable::HasAfter(int64_t global_step, uint32_t worker) const {
   return std::any_of(LowerBound(steps_, global_step + 1), steps_.end(),
-                     [&](const auto &step) { return step.workers.Has(worker); });
+                     [&](const auto &step) { return HasWritten(step, worker); });
 }
 
 void StepTable::ApplyWindow() {
@@ -76,7 +87,7 @@ void StepTable::End() {
 }
 
 bool StepTable::IsComplete(const GlobalStep &step) const {
-  return has_ended_ || step.step <= last_complete_ || step.workers.Size() >= num_workers_;
+  return has_ended_ || step.step <= last_complete_ || Writers(step) >= num_workers_;
 }
 
 bool StepTable::IsComplete(int64_t global_step) const {
@@ -125,7 +136,7 @@ std::vector<Mode> StepTable::Modes() const {
 std::optional<ModeStep> StepTable::ModeStepOf(int64_t global_step) const {
   const GlobalStep *step = Find(global_step);
   if (step == nullptr) return {};
-  return ModeStep{step->mode, step->mode_step};
+  return ModeStep{kModes[step->mode], step->mode_step};
 }
 
 std::optional<int64_t> StepTable::GlobalStepOf(Mode mode, int64_t step) const {

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -66,25 +65,14 @@ class StepTable {
   StepState StateOf(int64_t step, Mode mode) const;
 
  private:
-  // The workers that wrote a step.  One, as in most jobs, costs no allocation: there are many
-  // steps.
-  class Workers {
-   public:
-    bool Has(uint32_t worker) const;
-    void Insert(uint32_t worker);
-    size_t Size() const { return others_ ? 1 + others_->size() : first_ != kNone; }
-
-   private:
-    static constexpr uint32_t kNone = UINT32_MAX;
-
-    std::unique_ptr<std::vector<uint32_t>> others_;  // ascending
-    uint32_t first_ = kNone;                         // the first that wrote it
-  };
+  enum class Wrote : uint8_t { kNobody, kOne, kSeveral };
+  // There are many steps.  Nearly always one worker wrote all.
   struct GlobalStep {
     int64_t step;
     int64_t mode_step;
-    [[no_unique_address]] Workers workers;  // so that the mode fills its last bytes
-    Mode mode;
+    uint32_t worker;  // that wrote the step; if several did, their place in `several_`
+    Wrote wrote;
+    uint8_t mode;  // its ModeIndex()
   };
   struct NumberedStep {
     int64_t step;         // the step of the mode
@@ -96,11 +84,15 @@ class StepTable {
   using NumberedSteps = SortedEntries<NumberedStep, NumberOf, Kept::kFirst>;
 
   const GlobalStep *Find(int64_t global_step) const;
+  bool HasWritten(const GlobalStep &step, uint32_t worker) const;
+  void NoteWriter(GlobalStep *step, uint32_t worker);
+  size_t Writers(const GlobalStep &step) const;
   bool IsComplete(const GlobalStep &step) const;
 
   const int64_t window_;
   size_t num_workers_ = 1;
   std::vector<GlobalStep> steps_;                     // ascending
+  std::vector<std::vector<uint32_t>> several_;        // workers of a step, ascending
   std::array<NumberedSteps, kModes.size()> by_mode_;  // without kGlobal
   int64_t last_complete_ = -1;
   bool has_given_up_ = false;
