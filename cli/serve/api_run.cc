@@ -172,7 +172,7 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   json.Key("last").Whole(steps->Last()).Key("ended").Bool(steps->has_ended);
   json.Key("modes").BeginObject();
   std::map<Mode, int64_t> modes;
-  for (const Mode mode : steps->modes) ++modes[mode];
+  for (const int8_t mode : steps->modes) ++modes[static_cast<Mode>(mode)];
   for (const auto &[mode, count] : modes) json.Key(ModeName(mode)).Whole(count);
   json.EndObject().Key("workers").Texts(run->GetTrial().Workers());
   json.Key("tensors").Whole(static_cast<int64_t>(tensors->size()));

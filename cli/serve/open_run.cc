@@ -55,7 +55,7 @@ std::shared_ptr<const StepTable> ReadSteps(const Trial &trial, const StepTable &
   table->modes.reserve(count);
   if (extends) table->modes = known.modes;
   for (size_t i = table->modes.size(); i < count; ++i) {
-    table->modes.push_back(trial.ModeStep(table->steps[i]).second);
+    table->modes.push_back(static_cast<int8_t>(trial.ModeStep(table->steps[i]).second));
   }
   return table;
 }
@@ -70,8 +70,8 @@ void AddModes(const StepTable &table, Points *points) {
       place = std::lower_bound(place, table.steps.end(), step);
     }
     const bool is_known = place != table.steps.end() && *place == step;
-    points->modes.push_back(is_known ? table.modes[static_cast<size_t>(place - table.steps.begin())]
-                                     : Mode::kGlobal);
+    points->modes.push_back(
+        is_known ? table.ModeAt(static_cast<size_t>(place - table.steps.begin())) : Mode::kGlobal);
   }
 }
 
@@ -141,8 +141,10 @@ Inventory OpenRun::TakeInventory() const {
       for (const NamedTensor &tensor : *tensors_) known[tensor.name] = tensor.kind;
     }
   }
+  const std::vector<std::string> names = trial_.TensorNames();
   Inventory inventory;
-  for (const std::string &name : trial_.TensorNames()) {
+  inventory.reserve(names.size());
+  for (const std::string &name : names) {
     NamedTensor tensor{name, TensorKind::kOther, collections[name]};
     const auto found = known.find(name);
     tensor.kind = found == known.end() ? KindOf(trial_, tensor) : found->second;

@@ -30,9 +30,10 @@ using Inventory = std::vector<NamedTensor>;
 // The steps that all workers have written.
 struct StepTable {
   std::vector<int64_t> steps;  // global
-  std::vector<Mode> modes;
+  std::vector<int8_t> modes;   // each a Mode: there are very many
   bool has_ended = false;
 
+  Mode ModeAt(size_t place) const { return static_cast<Mode>(modes[place]); }
   int64_t Last() const { return steps.empty() ? -1 : steps.back(); }
 };
 
