@@ -123,7 +123,7 @@ void Monitor::Evaluate() {
 
 void Monitor::ReturnMemory() {
 #ifdef __GLIBC__
-  constexpr std::chrono::seconds kBetweenReturns{5};
+  constexpr std::chrono::seconds kBetweenReturns{2};
   if (Clock::now() - memory_returned_ < kBetweenReturns) return;
   malloc_trim(0);
   memory_returned_ = Clock::now();

@@ -133,8 +133,11 @@ RuleSet::Known &Evaluation::Find(std::string_view tensor, const Membership &memb
   RuleSet::Known &known = found->second;
   known.wanting.clear();
   for (size_t i = 0; i < set_->entries_.size(); ++i) {
-    if (set_->entries_[i].rule->Wants(tensor, membership)) known.wanting.push_back(i);
+    if (set_->entries_[i].rule->Wants(tensor, membership)) {
+      known.wanting.push_back(static_cast<uint32_t>(i));
+    }
   }
+  known.wanting.shrink_to_fit();  // a large model has very many names
   known.is_asked = true;
   return known;
 }
@@ -144,7 +147,7 @@ void Evaluation::ForgetNames() {
 }
 
 bool Evaluation::Wants(std::string_view tensor, const Membership &membership) {
-  const std::vector<size_t> &wanting = Find(tensor, membership).wanting;
+  const std::vector<uint32_t> &wanting = Find(tensor, membership).wanting;
   return std::any_of(wanting.begin(), wanting.end(), [this](size_t i) {
     const RuleSet::Entry &entry = set_->entries_[i];
     return !entry.has_ended || !entry.has_seen_tensor;

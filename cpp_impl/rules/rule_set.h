@@ -72,8 +72,8 @@ class RuleSet {
   };
   // What is known of a tensor's name.
   struct Known {
-    std::vector<size_t> wanting;  // the entries that need the tensor
-    bool is_asked = false;        // `wanting` holds for the collections of now
+    std::vector<uint32_t> wanting;  // the entries that need the tensor
+    bool is_asked = false;          // `wanting` holds for the collections of now
     // The number of the tensor of the first worker that was observed, or 0.
     uint32_t number = 0;
     std::string worker;

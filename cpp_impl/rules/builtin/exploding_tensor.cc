@@ -122,6 +122,7 @@ class ExplodingTensor final : public Rule {
   // Reductions show only whether such elements exist, not how many.
   void ObserveReductions(const Sample &sample) {
     using tensor::ReductionKind;
+    if (ObserveExtremes(sample)) return;
     const auto all = {ReductionKind::kMin, ReductionKind::kMax, ReductionKind::kMean,
                       ReductionKind::kSum, ReductionKind::kL1,  ReductionKind::kL2,
                       ReductionKind::kStd};
@@ -143,6 +144,23 @@ class ExplodingTensor final : public Rule {
         if (is_extreme && std::isfinite(*saved)) ObserveSize(sample, std::fabs(*saved));
       }
     }
+  }
+
+  // Returns false if that is not enough: something is not finite, or no extreme was saved.
+  bool ObserveExtremes(const Sample &sample) {
+    using tensor::ReductionKind;
+    if (sample.Elements() != nullptr || !sample.AreSavedFinite()) return false;
+    std::optional<double> size;
+    for (const bool is_absolute : {false, true}) {
+      for (const ReductionKind kind : {ReductionKind::kMin, ReductionKind::kMax}) {
+        const std::optional<double> saved = sample.Reduce({kind, is_absolute});
+        if (saved) size = std::max(size.value_or(0), std::fabs(*saved));
+      }
+    }
+    if (!size) return false;
+    NoteEvaluated();
+    ObserveSize(sample, *size);
+    return true;
   }
 
   // Reports the first broken tensor in record order: the other tensors got the value from it.

@@ -89,12 +89,12 @@ class UpdateNotApplied final : public Rule {
       UpdatedWeight &parameter = ParameterOf(sample, WeightOfGradient(name));
       if (!parameter.gradient) parameter.gradient = std::make_unique<FollowedGradient>();
       FollowedGradient &gradient = *parameter.gradient;
-      if (gradient.name.View() != name) gradient.name = SharedName(name);
+      if (gradient.name != name) gradient.name = name;
       gradient.norm_now = sample.Reduce({tensor::ReductionKind::kL2, false});
       gradient.elements_now = sample.SomeNumbers(kKeptElements);
     } else if (role) {
       UpdatedWeight &parameter = ParameterOf(sample, name);
-      if (parameter.name.View() != name) parameter.name = SharedName(name);
+      if (parameter.name != name) parameter.name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.now = FingerprintOf(sample);
       if (!parameter.first) parameter.first = parameter.now;
@@ -137,7 +137,7 @@ class UpdateNotApplied final : public Rule {
   }
 
  private:
-  using Parameters = std::map<SharedName, UpdatedWeight, SharedName::Less>;
+  using Parameters = std::map<std::string, UpdatedWeight>;
 
   static void EndStepOf(bool has_gradients, FollowedGradient *gradient) {
     if (has_gradients) gradient->is_reached = gradient->norm_now.has_value();
@@ -162,7 +162,7 @@ class UpdateNotApplied final : public Rule {
   }
 
   // The name of a gradient has no output number, but the name of its weight may have one.
-  static SharedName KeyOf(std::string_view weight) { return SharedName(WithoutOutput(weight)); }
+  static std::string KeyOf(std::string_view weight) { return std::string(WithoutOutput(weight)); }
 
   // Reports whether a weight never had a gradient and never changed.  One that changes is trained,
   // and its gradient not recorded, or is an average of others.
@@ -479,10 +479,9 @@ class UpdateNotApplied final : public Rule {
     return found;
   }
 
-  static void Add(const std::string &worker, const SharedName &tensor, std::string_view check,
+  static void Add(const std::string &worker, const std::string &tensor, std::string_view check,
                   double value, double limit, std::string message, Findings &findings) {
-    findings.Add(
-        FindingOf({worker, std::string(tensor.View())}, check, value, limit, std::move(message)));
+    findings.Add(FindingOf({worker, tensor}, check, value, limit, std::move(message)));
   }
 
   mutable Roles roles_;

@@ -130,6 +130,7 @@ class WorkerDivergence final : public Rule {
     culprits_.clear();
     places_.clear();
     tensors_.clear();
+    if (!has_several_) tensors_.shrink_to_fit();
   }
 
   std::string Missing() const override {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,6 +48,7 @@ class Sample {
   void AddReduction(tensor::Reduction reduction, double value) {
     saved_[reduction.Index()] = value;
     is_saved_ |= 1U << reduction.Index();
+    are_saved_finite_ &= std::isfinite(value);
   }
 
   const StepPlace &Place() const { return place_; }
@@ -72,6 +74,8 @@ class Sample {
   std::optional<double> Reduce(tensor::Reduction reduction) const {
     return elements_ ? ReduceElements(reduction) : Saved(reduction);
   }
+  // Returns whether all reductions that were saved are finite, as nearly always.
+  bool AreSavedFinite() const { return are_saved_finite_; }
   // Returns the q-quantiles, 0 <= q <= 1, of the elements that are not NaN, interpolated as NumPy
   // does.  Returns nothing if there are no such elements.
   std::optional<std::vector<double>> Quantiles(const std::vector<double> &qs) const;
@@ -109,6 +113,7 @@ class Sample {
   std::vector<std::string_view> texts_;
   std::array<double, tensor::kReductions> saved_;  // only those that `is_saved_` has a bit of
   uint32_t is_saved_ = 0;
+  bool are_saved_finite_ = true;
   const Sample *whole_ = nullptr;  // the exact sample, if this is an estimate
   int64_t most_ = 0;
   mutable std::optional<tensor::SpreadElements> some_;

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "base/shared_name.h"
 #include "rules/support/fingerprint.h"
 #include "rules/support/gradient_sums.h"
 #include "rules/support/lost_updates.h"
@@ -29,7 +29,7 @@ struct ElementUpdates {
 
 // Of a weight that has a gradient.
 struct FollowedGradient {
-  SharedName name;
+  std::string name;
   double norm = 0;  // at the previous step
   std::vector<double> elements;
   int64_t growing = 0;      // consecutive steps
@@ -55,7 +55,7 @@ struct FollowedGradient {
 
 // Small: many jobs record only the weights of a large model.
 struct UpdatedWeight {
-  SharedName name;
+  std::string name;
   std::unique_ptr<FollowedGradient> gradient;  // NULL: none so far
   int64_t records = 0;
   int64_t without_gradient = 0;  // steps at which other weights had a gradient
