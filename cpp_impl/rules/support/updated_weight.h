@@ -27,7 +27,7 @@ struct ElementUpdates {
   }
 };
 
-// Of a weight that has a gradient.
+// What is kept of a weight once it has a gradient.
 struct FollowedGradient {
   std::string name;
   double norm = 0;  // at the previous step
