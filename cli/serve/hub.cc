@@ -134,7 +134,7 @@ void Hub::Run() {
 }
 
 void Hub::Tick() {
-  AllClients clients;
+  ClientList clients;
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(clients_, [](const auto &each) { return each->stream->HasGone(); });
@@ -157,7 +157,7 @@ void Hub::Tick() {
   for (const auto &client : clients) Serve(client.get(), now);
 }
 
-std::set<std::string> Hub::RunsOf(const AllClients &clients) {
+std::set<std::string> Hub::RunsOf(const ClientList &clients) {
   std::set<const Asked *> all;
   for (const auto &client : clients) all.insert(client->view->asked.get());
   std::set<std::string> runs;

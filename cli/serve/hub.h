@@ -67,7 +67,7 @@ class Hub {
     Clock::time_point sent_at{};
     Clock::time_point listed_at{};
   };
-  using AllClients = std::vector<std::shared_ptr<Client>>;
+  using ClientList = std::vector<std::shared_ptr<Client>>;
   // An event, and what its clients have seen with it.
   struct Event {
     std::string text;
@@ -77,7 +77,7 @@ class Hub {
   static Client MakeClient(const Request &request);
   void Run();
   void Tick();
-  static std::set<std::string> RunsOf(const AllClients &clients);
+  static std::set<std::string> RunsOf(const ClientList &clients);
   void Refresh(const std::string &id);
   void Serve(Client *client, Clock::time_point now);
   // Valid until the next tick.
@@ -90,7 +90,7 @@ class Hub {
   Runs &runs_;
   mutable std::mutex mutex_;
   std::condition_variable has_news_;
-  AllClients clients_;
+  ClientList clients_;
   bool ends_ = false;
   std::map<std::string, std::shared_ptr<OpenRun>> watched_;  // of the thread
   std::map<std::string, Clock::time_point> failed_;          // runs that could not be read

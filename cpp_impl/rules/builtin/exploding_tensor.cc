@@ -149,7 +149,7 @@ class ExplodingTensor final : public Rule {
   // Returns false if that is not enough: something is not finite, or no extreme was saved.
   bool ObserveExtremes(const Sample &sample) {
     using tensor::ReductionKind;
-    if (sample.Elements() != nullptr || !sample.AreSavedFinite()) return false;
+    if (!sample.HasOnlyFiniteReductions()) return false;
     std::optional<double> size;
     for (const bool is_absolute : {false, true}) {
       for (const ReductionKind kind : {ReductionKind::kMin, ReductionKind::kMax}) {

@@ -91,14 +91,13 @@ class FirstNonFinite final : public Rule {
     if (const tensor::Statistics *statistics = sample.GetStatistics()) {
       return NonFinite{statistics->nan_count, statistics->inf_count, statistics->count};
     }
-    const bool are_finite = sample.Elements() == nullptr && sample.AreSavedFinite();
     std::optional<NonFinite> found;
     for (const auto kind : {tensor::ReductionKind::kMin, tensor::ReductionKind::kMax,
                             tensor::ReductionKind::kMean, tensor::ReductionKind::kL2}) {
       for (const bool absolute : {false, true}) {
         const std::optional<double> value = sample.Reduce({kind, absolute});
         if (!value) continue;
-        if (are_finite) return NonFinite();
+        if (sample.HasOnlyFiniteReductions()) return NonFinite();
         if (!found) found.emplace();
         if (std::isnan(*value)) found->nan = 1;
         if (std::isinf(*value)) found->inf = 1;

@@ -33,6 +33,7 @@ struct Limits {
   // A loss that never fell is found only so many steps after the first one.
   int64_t start_steps;
   bool is_of_2019;
+  bool asks_names;  // which losses need not fall; who names tensors wants them judged
 };
 
 // A loss below this part of what a model without knowledge has was learned.
@@ -292,7 +293,8 @@ class LossNotDecreasing final : public Rule {
       return;
     }
     if (limits_.learned_percent) {
-      if (opponents_.Of(sample.Worker(), "").Are() || NeedNotFall(sample.Tensor())) return;
+      if (opponents_.Of(sample.Worker(), "").Are()) return;
+      if (limits_.asks_names && NeedNotFall(sample.Tensor())) return;
       const double error = kSignificance * losses.error;
       falls_.Of(sample.Worker(), "")[std::string(sample.Tensor())] =
           losses.has_fallen ? fall >= -error : fall > error;
@@ -476,6 +478,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.learned_percent, parameters.OptionalNumber("learned_percent"));
   SMD_ASSIGN_OR_RETURN(limits.start_steps, parameters.Whole("start_steps", 0, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.is_of_2019, parameters.Switch("legacy_2019"));
+  limits.asks_names = !parameters.IsGiven("tensor_regex");
   if (limits.is_of_2019 && !parameters.IsGiven("diff_percent")) limits.fall_percent = 0;
   SMD_ASSIGN_OR_RETURN(const Choice choice, ReadChoice(parameters));
   SMD_ASSIGN_OR_RETURN(Selector selector, ReadSelector(parameters));

@@ -74,8 +74,8 @@ class Sample {
   std::optional<double> Reduce(tensor::Reduction reduction) const {
     return elements_ ? ReduceElements(reduction) : Saved(reduction);
   }
-  // Returns whether all reductions that were saved are finite, as nearly always.
-  bool AreSavedFinite() const { return are_saved_finite_; }
+  // Returns true if there are no elements, and no reduction that was saved is NaN or infinite.
+  bool HasOnlyFiniteReductions() const { return !elements_ && are_saved_finite_; }
   // Returns the q-quantiles, 0 <= q <= 1, of the elements that are not NaN, interpolated as NumPy
   // does.  Returns nothing if there are no such elements.
   std::optional<std::vector<double>> Quantiles(const std::vector<double> &qs) const;

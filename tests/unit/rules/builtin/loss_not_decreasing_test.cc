@@ -406,14 +406,17 @@ TEST(LossNotDecreasingTest, LossesThatShareAStepOrAreSeldomAreParts) {
 }
 
 TEST(LossNotDecreasingTest, LossesThatAreNamedSoAreThoseOfOpponents) {
-  const auto rises = [](const std::string &name) {
+  const auto rises = [](const std::string &name, const std::string &regex = "") {
     FakeSource source;
     for (int64_t step = 0; step < 400; ++step) {
       source.Step(step, Mode::kTrain, step).Save(name, {0.7 + 0.01 * static_cast<double>(step)});
     }
-    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+    Parameters::Given parameters;
+    if (!regex.empty()) parameters["tensor_regex"] = regex;
+    return Evaluate(kRule, parameters, source, Profile::kCalibrated);
   };
   EXPECT_THAT(rises("generator_loss").Steps(), IsEmpty());
+  EXPECT_THAT(rises("generator_loss", "^generator_loss$").Steps(), testing::Not(IsEmpty()));
   EXPECT_THAT(rises("total_loss").Steps(), testing::Not(IsEmpty()));
 }
 
