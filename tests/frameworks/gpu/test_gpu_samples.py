@@ -8,9 +8,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Dict, List
 
+import pytest
 import smdebug
 import torch
 from smdebug.profiler import Profiler
+from smdebug.profiler.analysis.rules import evaluate_profile
 
 
 def keep_busy(seconds: float) -> None:
@@ -50,3 +52,20 @@ def test_a_tensor_of_a_device_is_copied(tmp_path):
         hook.save("x", torch.full((3,), 2.0, device="cuda"))
         hook.end_step()
     assert smdebug.create_trial(str(tmp_path / "run")).tensor("x").value(0).tolist() == [2] * 3
+
+
+@pytest.mark.parametrize("leaks", [True, False])
+def test_a_leak_is_found(tmp_path, leaks):
+    total = torch.cuda.get_device_properties(0).total_memory
+    kept = []
+    with Profiler(str(tmp_path), sample_milliseconds=100):
+        for _ in range(120):  # 24 seconds: of fewer than 16 the rule says nothing
+            # What a healthy training computes anew takes the same place.
+            part = torch.ones(total // 2000, dtype=torch.uint8, device="cuda")
+            if leaks:
+                kept.append(part)
+            keep_busy(0.2)
+    torch.cuda.empty_cache()
+    findings = {each.rule: each for each in evaluate_profile(str(tmp_path)).findings}
+    assert ("DeviceMemoryLeak" in findings) == leaks
+    assert not leaks or findings["DeviceMemoryLeak"].value > 3

@@ -305,15 +305,24 @@ class LateTensors:
 
     # ---- results ---------------------------------------------------------------------------
 
+    @property
+    def expects(self) -> bool:
+        """Whether results will come."""
+        return bool(self._launched or self._waiting or self._runs_after_backward)
+
     def collect(self) -> None:
         """Sends results of ended steps that are there."""
         self._collect(self._last_ended())
 
-    def end_step(self, waits: bool) -> None:
-        """Reduces what is left of the open step, and sends results that are there, or all."""
-        if self._waiting or self._launched or self._runs_after_backward:
+    def end_step(self, waits: bool, takes: bool = True) -> None:
+        """Reduces what is left of the open step, and sends results that are there, or all.
+
+        Without `takes`, `collect` sends them.
+        """
+        if self.expects:
             self.launch()
-            self._collect(int(self._hook.step), waits)
+            if takes:
+                self._collect(int(self._hook.step), waits)
         self._forget_step()
 
     def wait(self) -> None:

@@ -62,6 +62,8 @@ class StepHook(FrameworkHook):
 
     # Whether a step ends when the results of devices are there.
     _waits = False
+    # Whether results are taken when the model returns: the device has work to do by then.
+    _takes_on_return = False
 
     @cached_property
     def _late(self) -> LateTensors:
@@ -154,7 +156,7 @@ class StepHook(FrameworkHook):
         """
         if self._step_is_open:
             try:
-                self._late.end_step(self._waits)
+                self._late.end_step(self._waits, takes=not self._takes_on_return)
             finally:
                 super().end_step()
             self._hear_rules()
@@ -203,6 +205,9 @@ class StepHook(FrameworkHook):
         if self._has_rules and (self._is_saving or not self._is_prepared):
             self._tell_frozen()
         self._is_saving = False
+        self._takes_on_return = (
+            was_called and self._late.expects and not self._waits and not self._takes_on_return
+        )
         self._next_step()
         self._applied.clear()
         self._shown.clear()
@@ -246,6 +251,11 @@ class StepHook(FrameworkHook):
     @guarded
     def _on_return(self, model: RegisteredModel, outputs: Any) -> None:
         """Records the loss that a model returns by name, and ends what `generate` switched off."""
+        if self._takes_on_return:
+            self._takes_on_return = False
+            self._collect_late()
+            if self._stops_by_raising:
+                self._raise_if_to_stop()
         self._is_saving = self._saves_step and not self._is_interrupted
         if not self._is_saving or in_backward() or is_probing():
             return
