@@ -3,8 +3,8 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -67,7 +67,7 @@ class AllZero final : public Rule {
   const Selector selector_;
   const double threshold_;
   const int64_t patience_;
-  TensorStates<int64_t> steps_;  // consecutive steps so far
+  SampleStates<int64_t> steps_;  // consecutive steps so far
   Culprits culprits_;
 };
 

@@ -11,6 +11,7 @@
 #include "rules/support/loss_names.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/roles.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
@@ -145,7 +146,7 @@ class AttentionEntropyCollapse final : public Rule {
   mutable Roles roles_;
   const double least_;
   const int64_t patience_;
-  TensorStates<State> states_;
+  SampleStates<State> states_;
   TensorStates<Losses> losses_;  // by worker
   Culprits culprits_;
 };

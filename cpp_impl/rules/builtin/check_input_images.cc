@@ -6,8 +6,8 @@
 #include "rules/support/channels.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -154,7 +154,7 @@ class CheckInputImages final : public Rule {
 
   const Selector selector_;
   const Options options_;
-  TensorStates<State> states_;
+  SampleStates<State> states_;
   Culprits culprits_;
 };
 

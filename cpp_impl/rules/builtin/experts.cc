@@ -7,8 +7,8 @@
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/roles.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/told.h"
 #include "rules/support/words.h"
 
@@ -73,7 +73,7 @@ class RouterImbalance final : public Rule {
   const Selector selector_;
   const double limit_;
   const int64_t patience_;
-  TensorStates<int64_t> steps_;  // in a row
+  SampleStates<int64_t> steps_;  // in a row
   Culprits culprits_;
 };
 
@@ -174,7 +174,7 @@ class DeadExpert final : public Rule {
 
   mutable Roles roles_;
   const int64_t patience_;
-  TensorStates<std::vector<int64_t>> unused_;
+  SampleStates<std::vector<int64_t>> unused_;
   std::map<std::string, Layer> layers_;
   Culprits culprits_;
 };

@@ -9,8 +9,8 @@
 #include "rules/support/named_tensors.h"
 #include "rules/support/optimizer_state.h"
 #include "rules/support/overflows.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -218,7 +218,7 @@ class ExplodingTensor final : public Rule {
 
   const Selector selector_;  // empty: selects every tensor
   const Limits limits_;
-  TensorStates<Grown> grown_;
+  SampleStates<Grown> grown_;
   Culprits culprits_;
   Overflows overflows_;
   std::vector<Finding> broken_;  // of this step

@@ -7,8 +7,8 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/overflows.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/selector.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -140,7 +140,7 @@ class FirstNonFinite final : public Rule {
   const size_t window_;
   Overflows overflows_;
   std::set<std::string, std::less<>> reported_;  // workers
-  TensorStates<Norms> norms_;
+  SampleStates<Norms> norms_;
 };
 
 constexpr ParameterSpec kParameters[] = {

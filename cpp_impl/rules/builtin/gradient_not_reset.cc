@@ -7,9 +7,9 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/channels.h"
 #include "rules/support/culprits.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/selector.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -107,7 +107,7 @@ class GradientNotReset final : public Rule {
 
   const Selector selector_;
   const int64_t patience_;
-  TensorStates<State> states_;
+  SampleStates<State> states_;
   Culprits culprits_;
 };
 

@@ -5,9 +5,9 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/selector.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -98,8 +98,8 @@ class InputScale final : public Rule {
 
   const Selector selector_;
   const Limits limits_;
-  TensorStates<int64_t> steps_;  // consecutive, at which inputs were large
-  TensorStates<Largest> largest_;
+  SampleStates<int64_t> steps_;  // consecutive, at which inputs were large
+  SampleStates<Largest> largest_;
   std::vector<Finding> clues_;
   Culprits culprits_;
 };

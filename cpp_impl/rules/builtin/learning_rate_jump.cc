@@ -7,8 +7,8 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -84,7 +84,7 @@ class LearningRateJump final : public Rule {
  private:
   const Selector selector_;
   const Limits limits_;
-  TensorStates<Rates> rates_;
+  SampleStates<Rates> rates_;
   Culprits culprits_;
 };
 

@@ -12,6 +12,7 @@
 #include "rules/support/loss_names.h"
 #include "rules/support/opponents.h"
 #include "rules/support/roles.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/selector.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
@@ -404,7 +405,7 @@ class LossNotDecreasing final : public Rule {
   const Selector selector_;
   const Limits limits_;
   const Choice choice_;
-  TensorStates<Curves> curves_;
+  SampleStates<Curves> curves_;
   TensorStates<ChanceLevel> levels_;                 // by loss
   TensorStates<bool> learned_;                       // by worker: some loss fell
   TensorStates<std::map<std::string, bool>> falls_;  // by worker: whether each loss falls

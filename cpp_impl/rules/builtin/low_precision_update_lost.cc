@@ -38,7 +38,7 @@ class LowPrecisionUpdateLost final : public Rule {
     if (!IsTraining(sample.Place().mode)) return;
     if (roles_.Of(sample) == kGradient) return ObserveGradient(sample);
     const tensor::View *form = sample.Form();
-    Weight &weight = weights_.Of(sample);
+    Weight &weight = weights_.Of(sample.Worker(), sample.Tensor(), sample.Number());
     weight.is_other = form == nullptr || !IsHalf(form->dtype);
     if (weight.is_other) return;
     const std::vector<double> &numbers = sample.SomeNumbers(kElements);

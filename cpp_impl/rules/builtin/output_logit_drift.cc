@@ -8,8 +8,8 @@
 #include "rules/support/channels.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -99,7 +99,7 @@ class OutputLogitDrift final : public Rule {
 
   const Selector selector_;
   const Limits limits_;
-  TensorStates<First> firsts_;
+  SampleStates<First> firsts_;
   Culprits culprits_;
 };
 

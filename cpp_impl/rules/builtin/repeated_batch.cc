@@ -7,8 +7,8 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/checksum.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/told.h"
 
 namespace smdebug::rules {
@@ -82,7 +82,7 @@ class RepeatedBatch final : public Rule {
   };
 
   const Selector selector_;
-  TensorStates<Seen> seen_;
+  SampleStates<Seen> seen_;
 };
 
 class SharedShard final : public Rule {

@@ -10,8 +10,8 @@
 #include "rules/support/culprits.h"
 #include "rules/support/optimizer_state.h"
 #include "rules/support/roles.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/told.h"
 #include "rules/support/words.h"
 
@@ -80,7 +80,7 @@ class AdamEpsDominates final : public Rule {
   const Selector squares_;
   const Selector rare_;
   const EpsilonLimits limits_;
-  TensorStates<State> states_;
+  SampleStates<State> states_;
   Culprits culprits_;
 };
 
@@ -223,7 +223,7 @@ class SecondMomentStale final : public Rule {
   const Selector rare_;
   const StaleLimits limits_;
   std::map<std::string, Parameter> parameters_;  // by worker and weight
-  TensorStates<Parameter *> known_;              // of parameters_, by tensor
+  SampleStates<Parameter *> known_;              // of parameters_, by tensor
 };
 
 constexpr ParameterSpec kEpsilonParameters[] = {

@@ -8,8 +8,8 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/loss_names.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/told.h"
 #include "rules/support/words.h"
 
@@ -93,7 +93,7 @@ class LossSpike final : public Rule {
  private:
   const Selector selector_;
   const Limits limits_;
-  TensorStates<Window> windows_;
+  SampleStates<Window> windows_;
   Culprits culprits_;
 };
 
@@ -164,7 +164,7 @@ class GradNormSpike final : public Rule {
   const Selector selector_;
   const Limits limits_;
   std::map<std::string, Worker> workers_;
-  TensorStates<double> usual_;
+  SampleStates<double> usual_;
 };
 
 class GradBlowup final : public Rule {
@@ -209,7 +209,7 @@ class GradBlowup final : public Rule {
   const Selector selector_;
   const double factor_;
   const int64_t samples_;
-  TensorStates<First> firsts_;
+  SampleStates<First> firsts_;
   Culprits culprits_;
 };
 

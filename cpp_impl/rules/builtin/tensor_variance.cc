@@ -3,7 +3,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
-#include "rules/support/tensor_states.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -66,7 +66,7 @@ class TensorVariance final : public Rule {
 
   const Selector selector_;
   const Limits limits_;
-  TensorStates<int64_t> steps_;  // consecutive steps so far
+  SampleStates<int64_t> steps_;  // consecutive steps so far
   Culprits culprits_;
 };
 

@@ -7,9 +7,9 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/snapshot.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 
 namespace smdebug::rules {
 namespace {
@@ -116,7 +116,7 @@ class UnchangedTensor final : public Rule {
 
   const Selector selector_;
   const Options options_;
-  TensorStates<History> histories_;
+  SampleStates<History> histories_;
   Culprits culprits_;
 };
 

@@ -14,6 +14,7 @@
 #include "rules/support/recorded_sums.h"
 #include "rules/support/repeated_batches.h"
 #include "rules/support/roles.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/told.h"
 #include "rules/support/updated_weight.h"
@@ -487,7 +488,7 @@ class UpdateNotApplied final : public Rule {
   mutable Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
-  TensorStates<UpdatedWeight *> known_;             // of workers_, by tensor
+  SampleStates<UpdatedWeight *> known_;             // of workers_, by tensor
   std::map<std::string, int> digits_;               // by worker, of all its weights
   std::map<std::string, int64_t> last_steps_;       // by worker, in the worker's mode
   std::map<std::string, RepeatedBatches> batches_;  // by worker

@@ -7,6 +7,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/optimizer_state.h"
 #include "rules/support/roles.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/told.h"
 #include "rules/support/words.h"
@@ -148,7 +149,7 @@ class UpdateRms final : public Rule {
   const Selector rare_;
   const Limits limits_;
   std::map<std::string, Parameter> parameters_;  // by worker and weight
-  TensorStates<Parameter *> known_;              // of parameters_, by tensor
+  SampleStates<Parameter *> known_;              // of parameters_, by tensor
 };
 
 constexpr ParameterSpec kParameters[] = {

@@ -9,8 +9,8 @@
 #include "rules/support/culprits.h"
 #include "rules/support/loss_names.h"
 #include "rules/support/roles.h"
+#include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
-#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -190,7 +190,7 @@ class VanishingGradient final : public Rule {
 
   mutable Roles roles_;
   const Options options_;
-  TensorStates<State> states_;
+  SampleStates<State> states_;
   std::map<std::string, Worker, std::less<>> workers_;
   Culprits culprits_;
 };

@@ -8,7 +8,7 @@
 
 #include "rules/support/channels.h"
 #include "rules/support/parameters.h"
-#include "rules/support/tensor_states.h"
+#include "rules/support/sample_states.h"
 
 namespace smdebug::rules {
 
@@ -71,7 +71,7 @@ class NeuronActivity {
   double ShareOfInactive(const Counts &counts) const;
 
   const ActivityOptions options_;
-  TensorStates<Counts> counts_;
+  SampleStates<Counts> counts_;
 };
 
 }  // namespace smdebug::rules

@@ -1,13 +1,13 @@
-// Keeps a rule's state for each tensor of each worker.
+// Keeps a rule's state for each tensor of each worker, by their names.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include "rules/support/sample.h"
 
 namespace smdebug::rules {
 
@@ -15,9 +15,8 @@ namespace smdebug::rules {
 template <class State>
 class TensorStates {
  public:
-  // Returns the state of the sample's tensor, and creates it on first use.  Valid until the next
-  // call.
-  State &Of(const Sample &sample) { return Of(sample.Worker(), sample.Tensor(), sample.Number()); }
+  // Returns the state of a tensor, and creates it on first use.  Valid until the next call.
+  //
   // `number` is that of a sample whose tensor and worker determine these names, or 0.  It is used
   // in place of the names: in a training that fills the caches, looking up a name costs more than
   // judging a tensor.
