@@ -74,14 +74,14 @@ def test_calls_in_functions_of_torch_func_are_recorded(
 
     function = vmap(grad(loss_of), (None, 0)) if each_sample else grad(loss_of)
     parameters = dict(model.named_parameters())
-    for _ in range(2):
+    for _ in range(4):
         gradients = function(parameters, samples)
     hook.close()
     expected = samples if each_sample else samples.sum(0).expand(2, 4)
     got = gradients["weight"][:, 0] if each_sample else gradients["weight"]
     assert torch.allclose(got, expected)
     trial = create_trial(str(tmp_path / "run"))
-    assert trial.tensor("Linear_input_0").steps() == [0, 1]
+    assert trial.tensor("Linear_input_0").steps() == [0, 1, 2, 3]
     assert np.array_equal(trial.tensor("Linear_input_0").value(1), samples.numpy())
     assert np.array_equal(trial.tensor("Linear_weight").value(1), model.weight.detach().numpy())
 

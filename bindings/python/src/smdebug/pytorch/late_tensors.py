@@ -33,7 +33,7 @@ from smdebug.pytorch.late_entry import (
     send_raw,
     version_of,
 )
-from smdebug.pytorch.wrapped import unwrapped
+from smdebug.pytorch.wrapped import outside_transforms, unwrapped
 
 __all__ = ["LateTensors"]
 
@@ -163,7 +163,7 @@ class LateTensors:
                 self._held += entry.kind.size
 
     def _copy(self, entry: Entry) -> None:
-        entry.tensor = entry.tensor.clone()
+        entry.tensor = unwrapped(entry.tensor.clone())
         entry.note_stream()
 
     def add_gradient(self, name: str, gradient: Any) -> None:
@@ -282,7 +282,7 @@ class LateTensors:
                 "tensors cannot be recorded while a CUDA graph is captured; capture it before the "
                 "hook's first step, or at a step that saves nothing"
             )
-        with device_guard(device):
+        with device_guard(device), outside_transforms():
             streams = [(each.tensor, each.stream) for each in entries if each.stream is not None]
             join_streams(device, streams)
             unchanged = [entry for entry in entries if not entry.has_changed()]
@@ -372,7 +372,8 @@ class LateTensors:
 
     def _send(self, launched: _Launched) -> None:
         try:
-            launched.batch.wait()
+            with outside_transforms():
+                launched.batch.wait()
         except Exception as error:
             self._lose(launched.step, launched.entries, error)
             return

@@ -3,17 +3,75 @@
 from __future__ import annotations
 
 import math
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from smdebug.core.placement import Placement
 from smdebug.core.utils import import_framework
 
-__all__ = ["is_distributed", "place_in_models", "place_of"]
+__all__ = ["Parts", "place_in_models", "place_of"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 
-def is_distributed(parameter: Any) -> bool:
+class Parts:
+    """Tells a hook once of each tensor which part of it this process holds.
+
+    Parameters
+    ----------
+    hook : smdebug.pytorch.Hook
+        The hook, which records a part of a distributed tensor.
+    """
+
+    def __init__(self, hook: Any) -> None:
+        self._hook = hook
+        self._known: Dict[str, Placement] = {}
+        self._has_warned = False
+
+    def tell(self, named: Sequence[Tuple[str, Any]]) -> None:
+        """Tells of parameters, their gradients and their updates."""
+        if self._hook.num_workers > 1:
+            for name, parameter in named:
+                if _is_distributed(parameter):
+                    self._tell_of(name, parameter)
+
+    def tell_state(self, name: str, key: str, value: Any) -> None:
+        """Tells of an optimizer's state for a parameter."""
+        place = self._known.get(name)
+        local = value.to_local() if place is not None and hasattr(value, "to_local") else value
+        if place is not None and tuple(local.shape) == place.part:
+            self._tell_place(f"optimizer_state/{name}/{key}", place)
+
+    def _tell_of(self, name: str, parameter: Any) -> None:
+        place = self._known.get(name)
+        if place is None:
+            modules = (each for model in self._hook._models for each in model.module.modules())
+            place = place_of(parameter) or place_in_models(parameter, modules)
+            if place is None:
+                return
+            self._known[name] = place
+            self._hook.set_placement(name, place)
+            self._warn(name, place)
+        for each in (f"gradient/{name}", f"update/{name}"):
+            self._tell_place(each, place)
+
+    def _tell_place(self, name: str, place: Placement) -> None:
+        if name not in self._known and self._hook.wants(name):
+            self._known[name] = place
+            self._hook.set_placement(name, place)
+
+    def _warn(self, name: str, place: Placement) -> None:
+        if self._hook.include_workers != "one" or place.is_whole or self._has_warned:
+            return
+        self._has_warned = True
+        self._hook.logger.warning(
+            "%s and perhaps others are spread over %d processes, and only the part of this one is "
+            'recorded; give the hook include_workers="all" to record all parts',
+            name,
+            self._hook.num_workers,
+        )
+
+
+def _is_distributed(parameter: Any) -> bool:
     """Returns True for a DTensor, and for a parameter of FullyShardedDataParallel."""
     return hasattr(parameter, "placements") or bool(getattr(parameter, "_fsdp_flattened", False))
 

@@ -10,7 +10,6 @@ from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.hook import Hook as BaseHook
 from smdebug.core.modes import ModeKeys
-from smdebug.core.placement import Placement
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.callbacks import OnGradient, OnHeldGradient
 from smdebug.pytorch.collected import Collected
@@ -19,7 +18,7 @@ from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer, missing_gradients
 from smdebug.pytorch.returned_losses import ReturnedLosses
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
-from smdebug.pytorch.shards import is_distributed, place_in_models, place_of
+from smdebug.pytorch.shards import Parts
 from smdebug.pytorch.torch_state import in_backward, is_generating, is_probing, was_compiled
 
 __all__ = ["StepHook"]
@@ -98,9 +97,8 @@ class StepHook(FrameworkHook):
         return set()
 
     @cached_property
-    def _parts(self) -> Dict[str, Placement]:
-        """For each tensor that the trial has this process's part of, its place."""
-        return {}
+    def _parts(self) -> Parts:
+        return Parts(self)
 
     @cached_property
     def _sums(self) -> Dict[str, Any]:
@@ -331,50 +329,12 @@ class StepHook(FrameworkHook):
             return
         applied = self._updated_parameters()
         named = model.named()
-        self._tell_parts(named)
+        self._parts.tell(named)
         shown = [each for each in named if not self._is_training or id(each[1]) not in applied]
         with self._late.batch():
             self._save_each([name for name, _ in shown], [parameter for _, parameter in shown])
         model.watch_gradients(named, self._on_gradient_of, applied)
         model.watch_held(partial(OnHeldGradient, self))
-
-    def _tell_parts(self, named: List[Tuple[str, Any]]) -> None:
-        """Records once which parts of distributed parameters this process holds."""
-        if self.num_workers > 1:
-            for name, parameter in named:
-                if is_distributed(parameter):
-                    self._tell_part(name, parameter)
-
-    def _tell_part(self, name: str, parameter: Any) -> None:
-        place = self._parts.get(name)
-        if place is None:
-            modules = (each for model in self._models for each in model.module.modules())
-            place = place_of(parameter) or place_in_models(parameter, modules)
-            if place is None:
-                return
-            self._parts[name] = place
-            self.set_placement(name, place)
-            self._warn_of_part(name, place)
-        for each in (f"gradient/{name}", f"update/{name}"):
-            self._tell_place(each, place)
-
-    def _tell_place(self, name: str, place: Placement) -> None:
-        if name not in self._parts and self.wants(name):
-            self._parts[name] = place
-            self.set_placement(name, place)
-
-    _has_warned_of_part = False
-
-    def _warn_of_part(self, name: str, place: Placement) -> None:
-        if self.include_workers != "one" or place.is_whole or self._has_warned_of_part:
-            return
-        self._has_warned_of_part = True
-        self.logger.warning(
-            "%s and perhaps others are spread over %d processes, and only the part of this one is "
-            'recorded; give the hook include_workers="all" to record all parts',
-            name,
-            self.num_workers,
-        )
 
     def _updated_parameters(self) -> Set[int]:
         """Returns the ids of the parameters of registered optimizers."""
@@ -451,7 +411,7 @@ class StepHook(FrameworkHook):
             self._save_parameters(watched, inverse_scale(optimizer))
 
     def _save_parameters(self, watched: WatchedOptimizer, scale: Any) -> None:
-        self._tell_parts(watched.named)
+        self._parts.tell(watched.named)
         if scale is None:
             names: List[str] = []
             tensors: List[Any] = []
@@ -556,7 +516,7 @@ class StepHook(FrameworkHook):
                     state = optimizer.state.get(parameter, {})
                     for key, full_name in self._collected_state(name, state):
                         if self._is_tensor(state[key]):
-                            self._tell_state_part(name, key, state[key])
+                            self._parts.tell_state(name, key, state[key])
                             names.append(full_name)
                             tensors.append(state[key])
                 self._save_each(names, tensors)
@@ -590,13 +550,6 @@ class StepHook(FrameworkHook):
         if self._collected.has_foreign and not self._has_rules:
             return True  # The core decides, which bounds a search.
         return self._collected.has(name)
-
-    def _tell_state_part(self, name: str, key: str, value: Any) -> None:
-        """Records once which part of an optimizer's state this process holds."""
-        place = self._parts.get(name)
-        local = value.to_local() if place is not None and hasattr(value, "to_local") else value
-        if place is not None and tuple(local.shape) == place.part:
-            self._tell_place(f"optimizer_state/{name}/{key}", place)
 
     @guarded
     def _on_skipped(self, watched: WatchedOptimizer) -> None:

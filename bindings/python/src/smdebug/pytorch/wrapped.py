@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import importlib
+from typing import Any, Callable, ContextManager, List
 
 from smdebug.core.utils import import_framework
 
-__all__ = ["unwrapped"]
+__all__ = ["outside_transforms", "unwrapped"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 # None in older versions of PyTorch.
 _unwrap: Any = getattr(getattr(torch, "func", None), "debug_unwrap", None)
+
+
+def _leaving() -> Callable[[], ContextManager[List[Any]]]:
+    try:
+        transforms: Any = importlib.import_module("torch._functorch.pyfunctorch")
+        found: Callable[[], ContextManager[List[Any]]]
+        found = transforms.temporarily_clear_interpreter_stack
+    except (AttributeError, ImportError):  # PyTorch before 2.1
+        return lambda: contextlib.nullcontext([])
+    return found
+
+
+#: Within it, operations are none of the function of torch.func that calls a model.
+outside_transforms = _leaving()
 
 
 def unwrapped(tensor: Any) -> Any:
