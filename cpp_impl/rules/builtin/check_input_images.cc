@@ -29,14 +29,11 @@ struct Pixels {
   double squares = 0;
   double count = 0;
   double largest = 0;  // absolute value
-  bool has_below_0 = false;
 
-  bool AreFrom0To1() const { return !has_below_0 && largest <= 1; }
   void Add(double pixel) {
     sum += pixel;
     squares += pixel * pixel;
     largest = std::max(largest, std::fabs(pixel));
-    has_below_0 |= pixel < 0;
     ++count;
   }
   // Keeps several independent sums, so that no addition waits for the previous one.
@@ -46,19 +43,16 @@ struct Pixels {
     double sums[kLanes] = {};
     double squared[kLanes] = {};
     double most[kLanes] = {};
-    double least[kLanes] = {};
     for (size_t i = 0; i < size; ++i) {
       const auto pixel = static_cast<double>(numbers[i]);
       sums[i % kLanes] += pixel;
       squared[i % kLanes] += pixel * pixel;
       most[i % kLanes] = std::max(most[i % kLanes], std::fabs(pixel));
-      least[i % kLanes] = std::min(least[i % kLanes], pixel);
     }
     for (size_t lane = 0; lane < kLanes; ++lane) {
       sum += sums[lane];
       squares += squared[lane];
       largest = std::max(largest, most[lane]);
-      has_below_0 |= least[lane] < 0;
     }
     count += static_cast<double>(size);
   }
@@ -139,8 +133,10 @@ class CheckInputImages final : public Rule {
       });
     };
     const double mean = pixels.Mean();
-    // Many trainings do well with images that are scaled and no more.
-    const bool is_scaled = options_.max_abs && pixels.AreFrom0To1();
+    // Many trainings do well with images that are scaled and no more, or normalised by the
+    // statistics of others: by those of ImageNet, black images have a mean of -2.1.
+    constexpr double kMostOfScaled = 2.5;
+    const bool is_scaled = options_.max_abs && std::fabs(mean) <= kMostOfScaled;
     offer(std::fabs(mean), mean, options_.threshold_mean, "mean", "a mean",
           is_scaled ? Level::kWorthALook : Level::kFinding);
     if (options_.threshold_std) {
@@ -163,8 +159,7 @@ constexpr ParameterSpec kParameters[] = {
     {"threshold_samples", "500", "500", "number of images to read before an evaluation"},
     {"threshold_std", "", "", "maximum distance of a channel's standard deviation from 1"},
     {"max_abs", "", "8",
-     "maximum absolute value of a normalised pixel; with it, the mean of images whose pixels are "
-     "from 0 to 1 is worth a look"},
+     "maximum absolute value of a normalised pixel; with it, means up to 2.5 are worth a look"},
     {"regex", kModelInputs, kModelInputs,
      "expressions found in the names of images, separated by commas; the default matches the "
      "inputs of models in MXNet, PyTorch and Keras, adds the collection input_image, and skips "

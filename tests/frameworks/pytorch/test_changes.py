@@ -244,7 +244,7 @@ def test_two_models_of_one_class_by_name(out_dir):
         gradient = trial.tensor(f"gradient/{name}_1.weight")
         assert gradient.steps() == [step]
         np.testing.assert_array_equal(gradient.value(step), model[1].weight.grad)
-        assert trial.tensor(f"{name}_0_output_0").steps() == [step]
+        assert trial.tensor(f"{name}.0_output_0").steps() == [step]
         assert trial.tensor(f"{name}_output_0").steps() == [step]
     assert names_of(trial, "Sequential") == []
 

@@ -49,13 +49,16 @@ TEST(CheckInputImagesTest, ImagesThatAreOnlyScaledAreFound) {
             "images; the limit is 0.2");
 }
 
-TEST(CheckInputImagesTest, ImagesFrom0To1AreWorthALookInCalibrated) {
-  FakeSource scaled = Steps(0.5, 0.5);
-  const Evaluated evaluated = Evaluate(kRule, {}, scaled, Profile::kCalibrated);
-  ASSERT_THAT(evaluated.Checks(), ElementsAre("mean"));
-  EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
-  EXPECT_EQ(Evaluate(kRule, {}, scaled).findings.at(0).level, Level::kFinding);
-  FakeSource beyond = Steps(0.5, 0.625);
+TEST(CheckInputImagesTest, ImagesThatAreOnlyScaledAreWorthALookInCalibrated) {
+  // From 0 to 1; from -1 to 1, as MNIST by a mean and a deviation of 0.5; black ones by ImageNet's.
+  for (const auto &[mean, distance] : {std::pair(0.5, 0.5), {-0.74, 0.25}, {-2.11, 0.0}}) {
+    FakeSource scaled = Steps(mean, distance);
+    const Evaluated evaluated = Evaluate(kRule, {}, scaled, Profile::kCalibrated);
+    ASSERT_THAT(evaluated.Checks(), ElementsAre("mean"));
+    EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook) << mean;
+    EXPECT_EQ(Evaluate(kRule, {}, scaled).findings.at(0).level, Level::kFinding);
+  }
+  FakeSource beyond = Steps(2.625, 0.5);
   EXPECT_EQ(Evaluate(kRule, {}, beyond, Profile::kCalibrated).findings.at(0).level,
             Level::kFinding);
 }

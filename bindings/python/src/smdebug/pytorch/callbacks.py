@@ -208,11 +208,13 @@ class OnHeldGradient(_Callback):
     holds what it held at the backward passes since the update before the last one.  So it may keep
     a gradient for a while, as a discriminator does while the generator learns.
 
-    Once, when the parameter holds None or only zeros after an update, it tells rules so by a
-    gradient of zeros.
+    Once, when the parameter holds None or only zeros after an update, or at a later backward pass,
+    it tells rules so by a gradient of zeros.
     """
 
-    __slots__ = ("_held", "_is_kept", "_is_told", "_name", "_parameter", "_seen", "_version")
+    __slots__ = (
+        "_held", "_is_kept", "_is_told", "_name", "_parameter", "_seen", "_version", "_was_updated",
+    )  # fmt: skip
 
     def __init__(self, hook: _Steps, name: str, parameter: Callable[[], Any]) -> None:
         super().__init__(hook)
@@ -223,13 +225,15 @@ class OnHeldGradient(_Callback):
         self._seen = 0  # the version of what was held
         self._is_kept = False  # since an update
         self._is_told = False  # rules know that gradients are reset
+        self._was_updated = False
 
     def __call__(self, gradient: Any) -> None:
         parameter = self._parameter()
         if parameter is None:
             return
         held, version = parameter.grad, parameter._version
-        if not self._is_told and self._version not in (None, version):
+        self._was_updated = self._was_updated or self._version not in (None, version)
+        if self._was_updated and not self._is_told:
             self._tell_if_reset(parameter)
         if type(held) is not torch.Tensor:  # parts of several processes, among others
             held = None

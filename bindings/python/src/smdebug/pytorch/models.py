@@ -69,7 +69,8 @@ class RegisteredModel:
         path = path_of(path)
         if not path:
             return self.name
-        return f"{self.name}_{path}" if self._is_named else path
+        # Without an underscore: that would be the name of a whole model.
+        return f"{self.name}.{path}" if self._is_named else path
 
     def named(self) -> List[Tuple[str, Any]]:
         """Returns its current parameters with their names."""
