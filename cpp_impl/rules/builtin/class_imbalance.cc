@@ -1,6 +1,7 @@
 // Finds rare classes and classes that the model misses.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -12,6 +13,9 @@
 namespace smdebug::rules {
 namespace {
 
+// The collection of what losses with a weight for each class take: the training knows of its rare
+// classes.
+constexpr std::string_view kWeightedLosses = "weighted_losses";
 // Labels with more distinct values than this are not classes.
 constexpr size_t kMostClasses = 10'000;
 
@@ -48,6 +52,7 @@ class ClassImbalance final : public Rule {
       : Rule("ClassImbalance"), classified_(std::move(classified)), limits_(limits) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
+    if (membership.IsIn(kWeightedLosses, tensor)) weighted_.emplace(tensor);
     return classified_.Ask(tensor, membership);
   }
 
@@ -116,6 +121,7 @@ class ClassImbalance final : public Rule {
     finding.worker = pair.labels.worker;
     finding.tensor = pair.labels.tensor;
     finding.check = "imbalance";
+    if (weighted_.find(pair.labels.tensor) != weighted_.end()) finding.level = Level::kWorthALook;
     finding.value = ratio;
     finding.limit = limits_.imbalance;
     finding.message = StrCat(
@@ -165,6 +171,7 @@ class ClassImbalance final : public Rule {
   }
 
   mutable Classified classified_;
+  mutable std::set<std::string, std::less<>> weighted_;  // tensors of kWeightedLosses
   const Limits limits_;
   TensorStates<Counts> counts_;  // by mode and worker
 };

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
+#include "rules/support/masks.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/optimizer_state.h"
 #include "rules/support/overflows.h"
@@ -34,6 +35,7 @@ constexpr int64_t kLeastStepsOfGradient = 3;
 // Keeps the last norms of a tensor and the largest norm before them.
 class Norms {
  public:
+  bool IsEmpty() const { return count_ == 0; }
   bool IsEnough() const { return count_ >= kLeast; }
   void Add(double norm) {
     double &oldest = norms_[count_ % kMost];
@@ -90,6 +92,7 @@ class ExplodingTensor final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
+    masks_.EndStep();
     for (Finding &each : broken_) findings.Add(std::move(each));
     broken_.clear();
     for (Finding &each : overflows_.EndStep(findings.Place())) findings.Add(std::move(each));
@@ -174,7 +177,13 @@ class ExplodingTensor final : public Rule {
     finding.value = value;
     finding.limit = 0;
     finding.message = say();
-    std::optional<Finding> known = overflows_.Note(sample, std::move(finding));
+    std::optional<Finding> known = std::move(finding);
+    // Growth knows what was finite; without it, every infinity is one too many.
+    if (limits_.growth) {
+      const bool is_first = grown_.Of(sample).norms.IsEmpty();
+      known = masks_.Note(sample, is_first, *std::move(known));
+    }
+    if (known) known = overflows_.Note(sample, *std::move(known));
     if (!known) return;
     broken_worker_ = sample.Worker();
     broken_.push_back(*std::move(known));
@@ -220,6 +229,7 @@ class ExplodingTensor final : public Rule {
   const Limits limits_;
   SampleStates<Grown> grown_;
   Culprits culprits_;
+  Masks masks_;
   Overflows overflows_;
   std::vector<Finding> broken_;  // of this step
   // The worker whose first broken tensor of this step is known.

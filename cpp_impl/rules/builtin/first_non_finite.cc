@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/masks.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/overflows.h"
 #include "rules/support/sample_states.h"
@@ -75,11 +76,15 @@ class FirstNonFinite final : public Rule {
     if (found->Total() == 0) {
       Remember(sample);
     } else if (reported_.find(sample.Worker()) == reported_.end()) {
-      Report(overflows_.Note(sample, FindingOn(sample, *found)), findings);
+      const bool is_first = norms_.Of(sample).empty();
+      if (auto known = masks_.Note(sample, is_first, FindingOn(sample, *found))) {
+        Report(overflows_.Note(sample, *std::move(known)), findings);
+      }
     }
   }
 
   void EndStep(Findings &findings) override {
+    masks_.EndStep();
     for (Finding &each : overflows_.EndStep(findings.Place())) {
       Report(std::move(each), findings);
     }
@@ -138,6 +143,7 @@ class FirstNonFinite final : public Rule {
 
   const Selector selector_;
   const size_t window_;
+  Masks masks_;
   Overflows overflows_;
   std::set<std::string, std::less<>> reported_;  // workers
   SampleStates<Norms> norms_;

@@ -67,7 +67,7 @@ constexpr ParameterSpec kParameters[] = {
      "matches the inputs of embeddings in MXNet, PyTorch and Keras, and adds the collection "
      "input_sequence"},
     {"token_values", "0", "0", "tokens to count, separated by commas"},
-    {"token_thresholds_percent", "50", "50",
+    {"token_thresholds_percent", "50", "66",
      "maximum percentage of each token in a sequence, separated by commas"},
 };
 

@@ -38,15 +38,25 @@ class Losses {
   }
   // A step without a loss is as the last one that had any.
   void EndStep(double floor) {
-    if (largest_) are_low_ = *largest_ < floor;
+    if (largest_) {
+      if (!first_) first_ = largest_;
+      are_low_ = *largest_ < floor;
+      have_fallen_ = *largest_ < kShareLeft * *first_;
+    }
     largest_.reset();
   }
   // Reports whether all losses of the last step were below the floor.
   bool AreLow() const { return are_low_; }
+  // Reports whether little is left of the first ones: then the model has learned by its gradients.
+  bool HaveFallen() const { return have_fallen_; }
 
  private:
+  static constexpr double kShareLeft = 0.2;
+
   std::optional<double> largest_;  // of this step
+  std::optional<double> first_;
   bool are_low_ = false;
+  bool have_fallen_ = false;
 };
 
 // Tracks the gradients of a model's first and last layer at one step.
@@ -124,7 +134,8 @@ class VanishingGradient final : public Rule {
       worker.layers.EndStep(
           [&, &name = name, &worker = worker](const auto &first, const auto &last) {
             const double ratio = first.size / last.size;
-            const bool is_small = ratio < *options_.ratio && !worker.losses.AreLow();
+            const bool is_small =
+                ratio < *options_.ratio && !worker.losses.AreLow() && !worker.losses.HaveFallen();
             worker.steps = is_small ? worker.steps + 1 : 0;
             if (worker.steps < options_.patience || worker.steps == 0) return;
             Finding finding;

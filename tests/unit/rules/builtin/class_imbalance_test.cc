@@ -29,6 +29,16 @@ TEST(ClassImbalanceTest, NinetyNineToOneAtOneStep) {
   EXPECT_EQ(evaluated.findings[0].tensor, "labels");
 }
 
+TEST(ClassImbalanceTest, WeightedClassesAreWorthALook) {
+  FakeSource source;
+  source.Include("weighted_losses", "^CrossEntropyLoss_input_");
+  source.Step(3).Save("CrossEntropyLoss_input_1", Labels(990, 10)).Save("labels", Labels(990, 10));
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Tensors(), ElementsAre("CrossEntropyLoss_input_1", "labels"));
+  EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
+  EXPECT_EQ(evaluated.findings[1].level, Level::kFinding);
+}
+
 TEST(ClassImbalanceTest, AtTheThresholdThereIsNone) {
   FakeSource source;
   source.Step(0).Save("labels", Labels(1000, 100));

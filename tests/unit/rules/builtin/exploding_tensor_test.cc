@@ -17,6 +17,19 @@ constexpr const char *kRule = "ExplodingTensor";
 constexpr double kInf = std::numeric_limits<double>::infinity();
 const double kNan = std::nan("");
 
+TEST(ExplodingTensorTest, MasksAreNoFaultInCalibrated) {
+  FakeSource source;
+  for (int64_t step = 0; step < 3; ++step) {
+    source.Step(step)
+        .Save("scores_output_0", {1, -INFINITY, 2})
+        .Save("mask_input_0", {-INFINITY, 0});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Steps(), IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(0, 1, 2));
+  source.Step(3).Save("scores_output_0", {1, -INFINITY, 2}).Save("w", {NAN});
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Tensors(), ElementsAre("w"));
+}
+
 TEST(ExplodingTensorTest, TheFirstTensorThatIsBrokenIsNamed) {
   FakeSource source;
   source.Step(0).Save("a", {1, 2});

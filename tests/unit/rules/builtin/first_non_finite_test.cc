@@ -31,6 +31,39 @@ TEST(FirstNonFiniteTest, TheFirstInTheOrderOfTheRecordIsNamed) {
             "elements; its norm was 1 at step 0 and did not grow");
 }
 
+TEST(FirstNonFiniteTest, MasksAreNoFault) {
+  const std::vector<double> masked = {0, -INFINITY, 0.5};
+  FakeSource source;
+  for (int64_t step = 0; step < 3; ++step) {
+    source.Step(step)
+        .Save("attention_input_mask_0", {0, -INFINITY})
+        .Save("softmax_input_0", masked);
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), IsEmpty());
+  // What breaks later is named, and not a mask of that step.
+  source.Step(3).Save("softmax_input_0", masked).Save("head_output_0", {1, NAN});
+  EXPECT_THAT(Evaluate(kRule, {}, source).Tensors(), ElementsAre("head_output_0"));
+}
+
+TEST(FirstNonFiniteTest, InfinitiesThatSpreadAreNoMask) {
+  const std::vector<double> masked = {0, -INFINITY, 0.5};
+  FakeSource at_once;
+  at_once.Step(0).Save("log_output_0", masked).Save("loss", {INFINITY});
+  EXPECT_THAT(Evaluate(kRule, {}, at_once).Tensors(), ElementsAre("log_output_0"));
+  FakeSource later;
+  later.Step(0).Save("log_output_0", {0, 1});
+  later.Step(1).Save("log_output_0", masked);
+  EXPECT_THAT(Evaluate(kRule, {}, later).Steps(), ElementsAre(1));
+  for (const double number : std::vector<double>{INFINITY, NAN}) {
+    FakeSource other;
+    other.Step(0).Save("softmax_input_0", {0, -INFINITY, number});
+    EXPECT_THAT(Evaluate(kRule, {}, other).Steps(), ElementsAre(0));
+  }
+  FakeSource weight;
+  weight.Step(0).Save("w", masked);
+  EXPECT_THAT(Evaluate(kRule, {}, weight).Steps(), ElementsAre(0));
+}
+
 TEST(FirstNonFiniteTest, EmptyCellsOfTreesAreNoFault) {
   FakeSource source;
   source.Include("trees", "^trees/");

@@ -535,6 +535,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         for module, callback in self._watched.items():
             for collection, side in _ROLES.get(type(module), {}).items():
                 self.get_collection(collection).include(f"^{re.escape(callback.name)}_{side}_")
+            if isinstance(callback, AfterLoss) and _has_weights(module):
+                weighted = self.get_collection("weighted_losses")
+                weighted.include(f"^{re.escape(callback.name)}_input_")
 
     def _prepare_collections(self) -> None:
         super()._prepare_collections()
@@ -559,6 +562,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 def _changes_inputs(module: Any) -> bool:
     """Returns True for modules that change their inputs in place, as activations can."""
     return getattr(module, "inplace", False) is True
+
+
+def _has_weights(loss: Any) -> bool:
+    """Returns True for losses in which rare classes count more."""
+    return any(getattr(loss, name, None) is not None for name in ("weight", "pos_weight"))
 
 
 def _parts_of(value: Any) -> Any:
