@@ -1,5 +1,6 @@
 // Finds tensors that do not change.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -96,10 +97,15 @@ class UnchangedTensor final : public Rule {
     }
   };
 
-  // A batch that was the same from the first step on and is too large for one of many.
+  // A batch that was the same from the first step on and has not the size of one of many: loaders
+  // mostly get a power of two.
   bool IsPerhapsAllData(const tensor::View &elements, const History &history) const {
-    return options_.full_batch > 0 && elements.shape.size() > 1 &&
-           elements.shape.front() > options_.full_batch && history.unchanged == history.values;
+    constexpr int64_t kFew = 4;
+    if (options_.full_batch == 0 || elements.shape.size() < 2) return false;
+    const int64_t samples = elements.shape.front();
+    const bool is_usual = std::has_single_bit(static_cast<uint64_t>(samples)) && samples > kFew &&
+                          samples <= options_.full_batch;
+    return !is_usual && history.unchanged == history.values;
   }
 
   // Reports whether the value is that of a loss that has nothing left to learn, and forgets those
@@ -131,8 +137,8 @@ constexpr ParameterSpec kParameters[] = {
     {"sample", "0", "4096",
      "maximum number of elements of a tensor to compare, spread evenly; 0 for all"},
     {"full_batch", "0", "128",
-     "a batch of more samples that is the same from the first step on is perhaps all data, and "
-     "worth a look; 0: never"},
+     "a batch that is the same from the first step on is worth a look, as perhaps all data, if it "
+     "has more samples, or at most 4, or no power of two; 0: never"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {

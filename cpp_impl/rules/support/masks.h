@@ -23,7 +23,7 @@ class Masks {
 
  private:
   struct Worker {
-    std::optional<Finding> suspect;  // the first tensor of this step that may be masked
+    std::optional<Finding> suspect;            // the first tensor of this step that may be masked
     std::set<std::string, std::less<>> now;    // all of this step
     std::set<std::string, std::less<>> known;  // of steps at which nothing else was not finite
   };

@@ -47,17 +47,30 @@ TEST(UnchangedTensorTest, AllDataInEachStepIsWorthALook) {
   EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
   EXPECT_EQ(evaluated.findings[0].check, "full_batch");
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("perhaps each step takes all data"));
+  EXPECT_EQ(
+      Evaluate(kRule, With({{"full_batch", "0"}}), source, Profile::kCalibrated).findings[0].level,
+      Level::kFinding);
 
-  EXPECT_EQ(Evaluate(kRule, With({{"full_batch", "150"}}), source, Profile::kCalibrated)
-                .findings[0]
-                .level,
-            Level::kFinding);
   // A loader that gets stuck later returned other batches before.
   FakeSource stuck;
   stuck.Step(0).Save("x", std::vector<double>(300, 2.5), {150, 2});
   for (int step = 1; step < 8; ++step) stuck.Step(step).Save("x", all, {150, 2});
   EXPECT_EQ(Evaluate(kRule, With(), stuck, Profile::kCalibrated).findings[0].level,
             Level::kFinding);
+}
+
+TEST(UnchangedTensorTest, ABatchOfAPowerOfTwoIsOneOfMany) {
+  for (const auto &[samples, level] : {std::pair(4, Level::kWorthALook),
+                                       {8, Level::kFinding},
+                                       {34, Level::kWorthALook},
+                                       {128, Level::kFinding},
+                                       {256, Level::kWorthALook}}) {
+    FakeSource source;
+    const std::vector<double> batch(static_cast<size_t>(2 * samples), 1.5);
+    for (int step = 0; step < 6; ++step) source.Step(step).Save("x", batch, {samples, 2});
+    EXPECT_EQ(Evaluate(kRule, With(), source, Profile::kCalibrated).findings.at(0).level, level)
+        << samples;
+  }
 }
 
 TEST(UnchangedTensorTest, TwoValuesAreNotEnough) {
