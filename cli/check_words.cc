@@ -73,6 +73,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"GradientNotReset", "*", {"rows of the previous step", ""}},
     {"InputScale", "*", {"large elements", "%"}},
     {"LearningRateJump", "*", {"learning rate", ""}},
+    {"LeftInEvaluation", "*", {"updates in evaluation mode", ""}},
     {"LossInput", "cut_off", {"outputs that are 0", "%"}},
     {"LossInput", "probabilities", {"time of probabilities", "steps"}},
     {"LossNotDecreasing", "above_chance", {"loss", ""}},

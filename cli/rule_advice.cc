@@ -11,7 +11,7 @@ struct Advice {
   std::string_view text;
 };
 
-constexpr std::array<Advice, 44> kAdvice = {{
+constexpr std::array<Advice, 45> kAdvice = {{
     {"VanishingGradient",
      "Normalise between layers, add connections around them, or use ReLU and an "
      "initialisation that suits it. In findings of the check 'unused', the parameter "
@@ -74,6 +74,9 @@ constexpr std::array<Advice, 44> kAdvice = {{
     {"InputScale",
      "Subtract the mean of each feature and divide by its standard deviation, in training and "
      "in evaluation. If the first layer normalises, leave it."},
+    {"LeftInEvaluation",
+     "Call model.train() after each evaluation. If only some layers are to stay as they are, "
+     "call eval() on these."},
     {"LossInput",
      "Remove the softmax or the activation after the last layer. If it must stay, use "
      "a loss that takes probabilities."},

@@ -36,6 +36,7 @@ constexpr std::array kRules = {
     &kUpdateNotApplied,
     &kLossInput,
     &kInputScale,
+    &kLeftInEvaluation,
     &kRepeatedBatch,
     &kSharedShard,
     &kTiedWeightsBroken,

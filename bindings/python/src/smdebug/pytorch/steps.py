@@ -13,6 +13,7 @@ from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.callbacks import OnGradient, OnHeldGradient
 from smdebug.pytorch.collected import Collected
+from smdebug.pytorch.evaluation_mode import EvaluationMode
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer, missing_gradients
@@ -108,6 +109,10 @@ class StepHook(FrameworkHook):
     @cached_property
     def _returned(self) -> ReturnedLosses:
         return ReturnedLosses(self)
+
+    @cached_property
+    def _evaluation_mode(self) -> EvaluationMode:
+        return EvaluationMode(self)
 
     @cached_property
     def _collected(self) -> Collected:
@@ -349,6 +354,7 @@ class StepHook(FrameworkHook):
         self._saw_gradient = True
         if not self._is_training and not self._mode_is_set:
             self._trains_in_eval = True
+        self._evaluation_mode.save()
         held = None if parameter is None else parameter.grad
         is_first = name not in self._sums
         if is_first and held is None:
@@ -406,6 +412,7 @@ class StepHook(FrameworkHook):
             return
         self._saw_gradient = True
         self._save_settings(watched, optimizer)
+        self._evaluation_mode.save()
         watched.named = self._named_of(optimizer)
         with self._late.batch():
             self._save_parameters(watched, inverse_scale(optimizer))
