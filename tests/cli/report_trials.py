@@ -21,7 +21,7 @@ def record_training(path, steps=60, nan_from=50):
             is_eval = step % 10 == 9
             factor = np.float32(np.nan if step >= nan_from else 1)
             with hook.step(smd.modes.EVAL if is_eval else smd.modes.TRAIN):
-                hook.save("loss", np.float32(2 / (1 + step)) * factor)
+                hook.save("loss", np.float32(2 / (1 + step / 20)) * factor)
                 hook.save_scalar("accuracy", step / steps)
                 for layer, weight in enumerate(weights, 1):
                     if is_eval:

@@ -144,8 +144,8 @@ def test_keys_move_through_charts(training):
     chart.send_keys(Keys.ARROW_RIGHT)
     assert tip(training) == ["step 0\nTRAIN: 2"]
     chart.send_keys(Keys.ARROW_RIGHT)
-    assert tip(training) == ["step 1\nTRAIN: 1"]
-    assert training.find("body > [role=status]").get_attribute("textContent") == "step 1; TRAIN 1"
+    assert tip(training) == ["step 1\nTRAIN: 1.905"]
+    assert training.find("body > [role=status]").get_attribute("textContent") == "step 1; TRAIN 1.905"
     chart.send_keys(Keys.END)
     assert tip(training)[0].startswith("step 59\nTRAIN: NaN (at 58)")
     chart.send_keys(Keys.ESCAPE)

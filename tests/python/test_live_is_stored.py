@@ -123,7 +123,8 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
     def normal(*shape: int) -> np.ndarray:
         return random.standard_normal(shape, "float32")
 
-    hook.save("Net_input_0", np.full((100, 3, 2, 2), 7, "float32"))
+    hook.save("Net_input_0", np.full((128, 3, 2, 2), 7, "float32"))
+    hook.save("evaluation_mode/Net", np.float32(step > 5))
     hook.save("inputs", np.full((50, 4), 70, "float32"))
     tokens = random.integers(1, 9, (8, 12))
     tokens[:, 3:] = 0
@@ -180,7 +181,7 @@ def test_findings_and_results_of_all_rules(tmp_path, profile):
     assert list(map(repr, live)) == list(map(repr, stored))
     results = reading.results()
     assert list(map(repr, watching.results())) == list(map(repr, results))
-    assert len(results) == 25
+    assert len(results) == 26
     expected = {
         each.rule: WITHOUT_FINDING.get(each.rule, RuleStatus.HAS_FINDINGS) for each in results
     }

@@ -66,8 +66,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kLeftInEvaluation = {
-    "LeftInEvaluation", "a model is trained in evaluation mode after an evaluation", kParameters,
-    Make};
+const RuleSpec kLeftInEvaluation = {"LeftInEvaluation",
+                                    "a model is trained in evaluation mode after an evaluation",
+                                    kParameters, Make};
 
 }  // namespace smdebug::rules
