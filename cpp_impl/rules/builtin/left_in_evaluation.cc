@@ -3,6 +3,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/sample_states.h"
+#include "rules/support/tensor_names.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
