@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "rules/support/sample.h"
 #include "rules/support/selector.h"
 #include "rules/support/tensor_states.h"
 
