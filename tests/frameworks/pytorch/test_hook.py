@@ -18,6 +18,7 @@ from smdebug.exceptions import (
     SMDebugValueError,
 )
 from smdebug.pytorch.hook import _WITH_KEYWORDS
+from smdebug.rules import Level, RuleSet
 from torch import nn
 
 X, Y = torch.ones(2, 3), torch.tensor([0, 1])
@@ -69,6 +70,24 @@ def test_losses_alone_are_saved_by_default(out_dir):
     trial = smd.create_trial(out_dir)
     assert trial.steps() == [0, 500]
     assert trial.tensor_names() == ["CrossEntropyLoss_output_0"]
+
+
+def test_rules_learn_of_losses_with_class_weights(out_dir):
+    weights = torch.tensor([1.0, 20.0])
+    with smd.Hook(out_dir, save_config=EVERY_STEP) as hook:
+        hook.attach(RuleSet().add("ClassImbalance"))
+        model, losses = nn.Linear(4, 2), [nn.CrossEntropyLoss(weights), nn.NLLLoss()]
+        hook.register_module(model)
+        for loss in losses:
+            hook.register_loss(loss)
+        labels = (torch.arange(2000) % 50 == 0).long()
+        output = model(torch.randn(2000, 4)).log_softmax(1)
+        for loss in losses:
+            loss(output, labels)
+    found = [(each.tensor, each.level) for each in hook.take_findings()]
+    assert found == [
+        ("CrossEntropyLoss_input_1", Level.WORTH_A_LOOK), ("NLLLoss_input_1", Level.FINDING),
+    ]  # fmt: skip
 
 
 def test_evaluation_without_gradients(out_dir):

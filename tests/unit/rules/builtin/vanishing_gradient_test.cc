@@ -184,6 +184,21 @@ TEST(VanishingGradientTest, AGradientMayVanishWithTheLoss) {
               Not(IsEmpty()));
 }
 
+TEST(VanishingGradientTest, LayersOfAModelThatHasLearnedAreNotCompared) {
+  const auto steps = [](double last_loss, const Parameters::Given &given) {
+    FakeSource source;
+    for (int64_t step = 0; step < 12; ++step) {
+      source.Step(step).Save("loss", {step < 3 ? 1.0 : last_loss});
+      source.Save("gradient/first", {1e-6, 1e-6}, {1, 2}).Save("gradient/last", {1, 1}, {1, 2});
+      source.Save("first", {1, 1}, {1, 2}).Save("last", {1, 1}, {1, 2});
+    }
+    return Evaluate(kRule, given, source, Profile::kCalibrated).Steps();
+  };
+  EXPECT_THAT(steps(0.1, {}), IsEmpty());
+  EXPECT_THAT(steps(0.3, {}), Not(IsEmpty()));
+  EXPECT_THAT(steps(0.1, {{"floor", "None"}}), Not(IsEmpty()));
+}
+
 TEST(VanishingGradientTest, AGradientThatWasNeverThereIsFoundAtALossOfZero) {
   FakeSource source;
   for (int64_t step = 0; step < 20; ++step) {

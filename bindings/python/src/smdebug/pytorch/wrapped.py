@@ -21,7 +21,7 @@ def _leaving() -> Callable[[], ContextManager[List[Any]]]:
         transforms: Any = importlib.import_module("torch._functorch.pyfunctorch")
         found: Callable[[], ContextManager[List[Any]]]
         found = transforms.temporarily_clear_interpreter_stack
-    except (AttributeError, ImportError):  # PyTorch before 2.1
+    except (AttributeError, ImportError):  # an older PyTorch
         return lambda: contextlib.nullcontext([])
     return found
 
