@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <cmath>
+
 namespace smdebug {
 namespace {
 
@@ -29,6 +31,15 @@ class SystemClock final : public Clock {
 };
 
 }  // namespace
+
+std::optional<int64_t> Microseconds(std::optional<double> seconds) {
+  constexpr double kMicroseconds = 1e6;
+  // The largest time that fits, some 290,000 years.
+  constexpr double kMostSeconds = 9e12;
+  const bool is_time = seconds && std::abs(*seconds) < kMostSeconds;
+  if (!is_time) return std::nullopt;
+  return static_cast<int64_t>(std::llround(*seconds * kMicroseconds));
+}
 
 Clock &Clock::System() {
   static auto *clock = new SystemClock;  // never freed, on purpose

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 
 #include "base/mutex.h"
 
@@ -25,6 +27,9 @@ class Clock {
   // Returns the clock of the machine, which is never destroyed.
   static Clock &System();
 };
+
+// Returns the whole microseconds, or nothing if there is no time or it does not fit.
+std::optional<int64_t> Microseconds(std::optional<double> seconds);
 
 // The moment at which an operation times out; may be never.
 class Deadline {

@@ -1,10 +1,12 @@
 #include "format/index_json.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <limits>
 
+#include "base/crc32c.h"
 #include "base/json.h"
 #include "base/strings.h"
 #include "format/plain_text.h"
@@ -13,7 +15,7 @@ namespace smdebug::format {
 namespace {
 
 // An upper bound for the bytes of an entry without its names.
-constexpr size_t kEntryOverhead = 160;
+constexpr size_t kEntryOverhead = 200;
 
 // Composes a short piece of text with numbers before it is appended.
 class Piece {
@@ -29,11 +31,18 @@ class Piece {
     at_ = std::to_chars(at_, at_ + std::numeric_limits<Integer>::digits10 + 2, number).ptr;
     return *this;
   }
+  // Writes the shortest decimal that reads back as the same number.
+  Piece &Decimal(double number) {
+    at_ = std::to_chars(at_, at_ + kLongestDecimal, number).ptr;
+    return *this;
+  }
   void AppendTo(std::string *out) const {
     out->append(text_.data(), static_cast<size_t>(at_ - text_.data()));
   }
 
  private:
+  static constexpr size_t kLongestDecimal = 24;  // as -2.2250738585072014e-308
+
   std::array<char, kEntryOverhead> text_;
   char *at_ = text_.data();
 };
@@ -50,7 +59,16 @@ void AppendText(std::string_view text, std::string *out) {
   out->append(writer.Written());
 }
 
-void AppendMeta(const IndexFile &index, std::string *out) {
+// Returns the time of the earliest number, or nothing if there is none.
+std::optional<int64_t> FirstTime(const IndexFile &index) {
+  std::optional<int64_t> first;
+  for (const TensorLocation &tensor : index.tensors) {
+    if (tensor.number) first = std::min(first.value_or(tensor.number->time), tensor.number->time);
+  }
+  return first;
+}
+
+void AppendMeta(const IndexFile &index, std::optional<int64_t> first_time, std::string *out) {
   out->append(R"({"mode": )");
   AppendText(ModeName(index.mode), out);
   Piece().Text(R"(, "mode_step": )").Number(index.mode_step).AppendTo(out);
@@ -58,6 +76,7 @@ void AppendMeta(const IndexFile &index, std::string *out) {
     out->append(R"(, "event_file_name": )");
     AppendText(index.event_file_name, out);
   }
+  if (first_time) Piece().Text(R"(, "time_us": )").Number(*first_time).AppendTo(out);
   out->push_back('}');
 }
 
@@ -77,13 +96,17 @@ void AppendPart(const PartOf &part, std::string *out) {
   AppendSizes(part.shape, out);
 }
 
-void AppendTensor(const TensorLocation &tensor, std::string *out) {
+void AppendTensor(const TensorLocation &tensor, int64_t first_time, std::string *out) {
   out->append(R"({"tensorname": )");
   AppendText(tensor.name, out);
   Piece rest;
   rest.Text(R"(, "start_idx": )").Number(tensor.start);
   rest.Text(R"(, "length": )").Number(tensor.length);
   if (tensor.crc32c) rest.Text(R"(, "crc32c": )").Number(*tensor.crc32c);
+  if (tensor.number) {
+    rest.Text(R"(, "number": )").Decimal(tensor.number->number);
+    rest.Text(R"(, "us": )").Number(tensor.number->time - first_time);
+  }
   rest.AppendTo(out);
   if (tensor.part) AppendPart(*tensor.part, out);
   out->push_back('}');
@@ -127,12 +150,20 @@ std::string PartName(std::string_view tensor, uint32_t number) {
 std::string IndexToJson(const IndexFile &index) {
   std::string out;
   out.reserve(ExpectedSize(index));
+  const std::optional<int64_t> first_time = FirstTime(index);
+  const auto append_tensor = [&](const TensorLocation &tensor, std::string *to) {
+    AppendTensor(tensor, first_time.value_or(0), to);
+  };
   out.append(R"({"meta": )");
-  AppendMeta(index, &out);
+  AppendMeta(index, first_time, &out);
   out.append(R"(, "tensor_payload": )");
-  AppendList(index.tensors, AppendTensor, &out);
+  AppendList(index.tensors, append_tensor, &out);
   out.append(R"(, "shape_payload": )");
   AppendList(index.shapes, AppendShape, &out);
+  if (first_time) {
+    const uint32_t checksum = Crc32c(AsBytes(out));
+    Piece().Text(R"(, "crc32c": )").Number(checksum).AppendTo(&out);
+  }
   out.push_back('}');
   return out;
 }

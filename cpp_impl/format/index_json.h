@@ -25,6 +25,14 @@ struct PartOf {
 // Returns the name of a part as a tensor of its own, which it is for the original.
 std::string PartName(std::string_view tensor, uint32_t number);
 
+// What a record of one real element holds.  Readers that know it need not read the record.
+struct SavedNumber {
+  double number = 0;  // finite
+  int64_t time = 0;   // when it was saved, in microseconds since 1970; above 0
+
+  bool operator==(const SavedNumber &) const = default;
+};
+
 // The position of a record in the event file.
 struct TensorLocation {
   std::string name;
@@ -32,6 +40,7 @@ struct TensorLocation {
   uint64_t length = 0;
   std::optional<uint32_t> crc32c;  // of the record's bytes
   std::optional<PartOf> part = {};
+  std::optional<SavedNumber> number = {};  // none: not known
 };
 
 struct SavedShape {
@@ -47,16 +56,20 @@ struct IndexFile {
   std::string event_file_name;  // relative to the trial; empty if there is none
   std::vector<TensorLocation> tensors;
   std::vector<SavedShape> shapes;
+  bool has_plain_names = false;  // known: JSON holds each name of a tensor as it is
 };
 
 // Returns the text that the original writes, plus "crc32c" where it is known, plus "part_of",
-// "part" and "whole_shape" for parts.
+// "part" and "whole_shape" for parts, plus "number" and "us" where a number is known.  "us" counts
+// from "time_us" in the meta section.  A text with numbers ends with the CRC-32C of all before it:
+// a flipped bit must not become another number.
 std::string IndexToJson(const IndexFile &index);
 
 // Reads index text (at most 256 MiB).  Accepts keys in any order, and ignores unknown keys.  Fails
 // with CORRUPT_DATA, `path` and the reason: invalid JSON, no meta, no payload, an invalid number, a
-// name that is empty or has a NUL, an event file outside the trial, parts out of order.  `spare` is
-// an index that is no longer needed; its memory is reused.
+// name that is empty or has a NUL, an event file outside the trial, parts out of order.  Numbers
+// are read only from a text as IndexToJson() writes it, with the right checksum; else they are not
+// known.  `spare` is an index that is no longer needed; its memory is reused.
 Result<IndexFile> IndexFromJson(std::string_view text, std::string_view path, IndexFile spare = {});
 
 }  // namespace smdebug::format

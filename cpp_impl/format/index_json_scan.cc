@@ -1,10 +1,14 @@
 #include "format/index_json_scan.h"
 
 #include <bit>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <system_error>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/step.h"
 #include "format/paths.h"
 #include "format/plain_text.h"
@@ -18,10 +22,14 @@ class Scanner {
   explicit Scanner(std::string_view text) : left_(text) {}
 
   bool IsAtEnd() const { return left_.empty(); }
+  // Returns how many bytes are left.
+  size_t Left() const { return left_.size(); }
 
-  bool Literal(std::string_view literal) {
-    if (!left_.starts_with(literal)) return false;
-    left_.remove_prefix(literal.size());
+  template <size_t size>
+  bool Literal(const char (&literal)[size]) {
+    constexpr size_t kSize = size - 1;
+    if (left_.size() < kSize || std::memcmp(left_.data(), literal, kSize) != 0) return false;
+    left_.remove_prefix(kSize);
     return true;
   }
 
@@ -40,11 +48,12 @@ class Scanner {
     return true;
   }
 
-  // Mostly `*out` is the name already: that of the last file's entry in the same place.
+  // Mostly `*out`, which is empty or plain, is the name already: that of the last file's entry in
+  // the same place.
   bool Name(std::string *out) {
     const size_t size = out->size();
     const bool is_same = size > 0 && size < left_.size() && left_[size] == '"' &&
-                         std::memcmp(left_.data(), out->data(), size) == 0 && IsPlainText(*out);
+                         std::memcmp(left_.data(), out->data(), size) == 0;
     if (!is_same) return Text(out) && !out->empty();
     left_.remove_prefix(size + 1);
     return true;
@@ -65,6 +74,15 @@ class Scanner {
     if (digits > 1 && left_.front() == '0') return false;
     *out = static_cast<Integer>(number);
     left_.remove_prefix(digits);
+    return true;
+  }
+
+  // Reads a finite number of any sign, which may have a fraction.
+  bool Decimal(double *out) {
+    const char *const begin = left_.data();
+    const auto [end, error] = std::from_chars(begin, begin + left_.size(), *out);
+    if (error != std::errc{} || !std::isfinite(*out)) return false;
+    left_.remove_prefix(static_cast<size_t>(end - begin));
     return true;
   }
 
@@ -108,7 +126,13 @@ class Scanner {
   std::string_view left_;
 };
 
-bool ScanMeta(Scanner *scanner, IndexFile *out) {
+// A time below this and one after it, both in microseconds, have a sum of 64 bits.
+constexpr int64_t kMostTime = std::numeric_limits<int64_t>::max() / 2;
+
+bool ScanTime(Scanner *scanner, int64_t *out) { return scanner->Number(out) && *out <= kMostTime; }
+
+// Sets `first_time` if numbers follow.
+bool ScanMeta(Scanner *scanner, IndexFile *out, std::optional<int64_t> *first_time) {
   std::string_view mode_name;
   if (!scanner->Literal(R"({"meta": {"mode": ")") || !scanner->Text(&mode_name)) return false;
   if (!scanner->Literal(R"(, "mode_step": )") || !scanner->Number(&out->mode_step)) return false;
@@ -117,20 +141,35 @@ bool ScanMeta(Scanner *scanner, IndexFile *out) {
     if (!scanner->Text(&out->event_file_name)) return false;
     if (!IsInsideTrial(out->event_file_name)) return false;
   }
+  if (scanner->Literal(R"(, "time_us": )") && !ScanTime(scanner, &first_time->emplace())) {
+    return false;
+  }
   const std::optional<Mode> mode = ModeFromName(mode_name);
   if (!mode) return false;
   out->mode = *mode;
   return scanner->Literal("}");
 }
 
-bool ScanTensor(Scanner *scanner, TensorLocation *out) {
+bool ScanNumber(Scanner *scanner, int64_t first_time, SavedNumber *out) {
+  if (!scanner->Decimal(&out->number) || !scanner->Literal(R"(, "us": )")) return false;
+  if (!ScanTime(scanner, &out->time)) return false;
+  out->time += first_time;
+  return true;
+}
+
+bool ScanTensor(Scanner *scanner, std::optional<int64_t> first_time, TensorLocation *out) {
   constexpr auto kMaxOffset = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   if (!scanner->Literal(R"({"tensorname": ")") || !scanner->Name(&out->name)) return false;
   if (!scanner->Literal(R"(, "start_idx": )") || !scanner->Number(&out->start)) return false;
   if (!scanner->Literal(R"(, "length": )") || !scanner->Number(&out->length)) return false;
   out->crc32c.reset();
   out->part.reset();
+  out->number.reset();
   if (scanner->Literal(R"(, "crc32c": )") && !scanner->Number(&out->crc32c.emplace())) {
+    return false;
+  }
+  if (first_time && scanner->Literal(R"(, "number": )") &&
+      !ScanNumber(scanner, *first_time, &out->number.emplace())) {
     return false;
   }
   return out->start <= kMaxOffset && out->length <= kMaxOffset - out->start &&
@@ -145,25 +184,38 @@ bool ScanShape(Scanner *scanner, SavedShape *out) {
   return is_list && out->shape.size() <= tensor::kMaxRank && scanner->Literal("}");
 }
 
+// Returns true if what follows is the checksum of the text before it.
+bool ScanChecksum(Scanner *scanner, std::string_view text) {
+  const std::string_view before = text.substr(0, text.size() - scanner->Left());
+  uint32_t checksum = 0;
+  return scanner->Literal(R"(, "crc32c": )") && scanner->Number(&checksum) &&
+         checksum == Crc32c(AsBytes(before));
+}
+
 }  // namespace
 
 bool ScanIndex(std::string_view text, IndexFile *out) {
   out->event_file_name.clear();
   out->shapes.clear();
+  if (!std::exchange(out->has_plain_names, false)) out->tensors.clear();
   Scanner scanner(text);
-  if (!ScanMeta(&scanner, out) || !scanner.Literal(R"(, "tensor_payload": )")) return false;
+  std::optional<int64_t> first_time;
+  if (!ScanMeta(&scanner, out, &first_time) || !scanner.Literal(R"(, "tensor_payload": )"))
+    return false;
   // Existing entries, and the memory of their names, are reused.
   size_t count = 0;
   const auto next_tensor = [&] {
     if (count == out->tensors.size()) out->tensors.emplace_back();
-    return ScanTensor(&scanner, &out->tensors[count++]);
+    return ScanTensor(&scanner, first_time, &out->tensors[count++]);
   };
   if (!scanner.List(next_tensor)) return false;
   out->tensors.resize(count);
   if (!out->tensors.empty() && out->event_file_name.empty()) return false;
   if (!scanner.Literal(R"(, "shape_payload": )")) return false;
-  return scanner.List([&] { return ScanShape(&scanner, &out->shapes.emplace_back()); }) &&
-         scanner.Literal("}") && scanner.IsAtEnd();
+  if (!scanner.List([&] { return ScanShape(&scanner, &out->shapes.emplace_back()); })) return false;
+  if (first_time && !ScanChecksum(&scanner, text)) return false;
+  out->has_plain_names = scanner.Literal("}") && scanner.IsAtEnd();
+  return out->has_plain_names;
 }
 
 }  // namespace smdebug::format

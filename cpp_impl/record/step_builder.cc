@@ -41,7 +41,9 @@ Status StepBuilder::AddRecord(std::string_view name, const tensor::View &view,
                               std::optional<format::PartOf> part) {
   SMD_RETURN_IF_ERROR(
       format::EncodeTensorEvent(name, view, context, format::Checksum::kConstant, &event_));
-  batch_.records.push_back({std::string(name), event_.Size(view.ByteCount()), std::move(part)});
+  const auto number = part ? std::nullopt : NumberOf(view, context.wall_time);
+  batch_.records.push_back(
+      {std::string(name), event_.Size(view.ByteCount()), std::move(part), number});
   SMD_RETURN_IF_ERROR(AppendCopy(AsBytes(event_.head)));
   SMD_RETURN_IF_ERROR(AppendPayload(view, owner));
   return AppendCopy(AsBytes(event_.tail));

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/crc32c.h"
 #include "format/paths.h"
+#include "tensor/value.h"
 
 namespace smdebug::record {
 namespace {
@@ -15,6 +18,17 @@ namespace {
 constexpr size_t kCached = 256 << 10;
 
 }  // namespace
+
+std::optional<format::SavedNumber> NumberOf(const tensor::View &view, double wall_time) {
+  const bool is_real = view.dtype != tensor::DType::kString && !tensor::IsComplex(view.dtype);
+  const size_t size = tensor::DTypeSize(view.dtype);
+  if (!is_real || view.ByteCount() != size) return {};
+  const auto number =
+      tensor::ToDouble(view.dtype, ByteSpan(static_cast<const std::byte *>(view.data), size));
+  const std::optional<int64_t> time = Microseconds(wall_time);
+  if (!number.IsOk() || !std::isfinite(*number) || !time || *time <= 0) return {};
+  return format::SavedNumber{*number, *time};
+}
 
 StepFile::StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker,
                    bool may_be_there)
@@ -41,7 +55,7 @@ Status StepFile::ChooseEventName() {
 
 void StepFile::Announce(RecordMark mark) {
   index_.tensors.push_back(
-      {std::move(mark.name), announced_, mark.length, {}, std::move(mark.part)});
+      {std::move(mark.name), announced_, mark.length, {}, std::move(mark.part), mark.number});
   announced_ += mark.length;
 }
 

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "format/index_json.h"
 #include "storage/store.h"
+#include "tensor/view.h"
 
 namespace smdebug::record {
 
@@ -22,7 +23,12 @@ struct RecordMark {
   std::string name;
   uint64_t length = 0;
   std::optional<format::PartOf> part = {};
+  std::optional<format::SavedNumber> number = {};
 };
+
+// Returns the number for the index, if the tensor has one real element and that is finite.
+// `wall_time` is in seconds since 1970.
+std::optional<format::SavedNumber> NumberOf(const tensor::View &view, double wall_time);
 
 // Thread safety: one thread at a time.  Without Commit() it leaves nothing behind.
 class StepFile {

@@ -58,7 +58,7 @@ Status StepWriter::AddTensor(std::string_view name, const tensor::View &view, Mo
   SMD_RETURN_IF_ERROR(
       format::EncodeTensorEvent(name, view, context, format::Checksum::kConstant, &event));
   const size_t size = view.ByteCount();
-  file_.Announce({std::string(name), event.Size(size)});
+  file_.Announce({std::string(name), event.Size(size), {}, NumberOf(view, context.wall_time)});
   const std::array pieces = {
       Piece{nullptr, AsBytes(event.head)},
       Piece{nullptr, ByteSpan(static_cast<const std::byte *>(view.data), size)},

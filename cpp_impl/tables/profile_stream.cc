@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "profile/file_texts.h"
 #include "profile/profile_files.h"

@@ -100,7 +100,7 @@ void RowRecorder::Add(const StepRows &step, std::span<const StepRow> rows) {
     if (!can_keep) return Drop();
     AddNumbers(row);
     rows_.tensors.push_back(NumberOf(*row.tensor));
-    rows_.times.push_back(Microseconds(row.time).value_or(CachedRows::kNoTime));
+    rows_.times.push_back(row.time.value_or(CachedRows::kNoTime));
     if (!reads_.type) continue;
     rows_.dtypes.push_back(static_cast<uint8_t>(TypeOfRow(row)));
     rows_.shape_of.push_back(ShapeOf(row));

@@ -25,12 +25,11 @@ void AddNumbers(const format::TensorEvent &event, Column *column) {
 }
 
 void WriteScalar(size_t column, const StepRow &row, Column *out) {
-  if (column == kScalarTime) return out->AddOptional(Microseconds(row.time));
+  if (column == kScalarTime) return out->AddOptional(row.time);
   const std::optional<double> number = ScalarOfRow(row);
   number ? out->AddNumber(*number) : out->AddNulls();
 }
 
-// Mostly all rows have the statistic, or none.
 void WriteStatistic(size_t statistic, std::span<const StepRow> some, Column *out) {
   size_t nulls = 0;
   for (const StepRow &row : some) {
@@ -59,10 +58,32 @@ void WriteOfTensor(size_t column, const StepRow &row, Column *out) {
   switch (column) {
     case kDType: return out->AddOptional(tensor::DTypeName(TypeOfRow(row)));
     case kShape: return WriteShape(row, out);
-    case kTime: return out->AddOptional(Microseconds(row.time));
+    case kTime: return out->AddOptional(row.time);
     case kValue: return row.elements ? AddNumbers(*row.elements, out) : out->AddNulls();
     default: return WriteBytes(row, out);
   }
+}
+
+// What any of some rows has.  Mostly all of them have a statistic, or none.
+struct Held {
+  uint32_t statistics = 0;  // a bit for each
+  bool type = false;        // or shape
+};
+
+Held HeldBy(std::span<const StepRow> some) {
+  Held held;
+  for (const StepRow &row : some) {
+    held.statistics |= row.given;
+    held.type = held.type || row.elements || row.head || ShapeOfRow(row) != nullptr;
+  }
+  return held;
+}
+
+// Returns false if the column of the table "tensors" is null in all of these rows.
+bool MayHold(const Held &held, size_t column) {
+  if (column == kDType || column == kShape) return held.type;
+  if (column < kFirstStatistic || column >= kTime) return true;
+  return (held.statistics >> (column - kFirstStatistic) & 1) != 0;
 }
 
 }  // namespace
@@ -128,8 +149,11 @@ std::span<const StepRow> RowWriter::Write(const std::string &trial, const StepRo
 
 void RowWriter::WriteSome(const std::string &trial, const StepRows &rows,
                           std::span<const StepRow> some) {
+  const Held held = HeldBy(some);
   for (size_t i = 0; i < columns_.size(); ++i) {
-    WriteColumn(columns_[i], trial, rows, some, &builder_->At(i));
+    Column *const out = &builder_->At(i);
+    const bool is_null = !is_scalars_ && !MayHold(held, columns_[i]);
+    is_null ? out->AddNulls(some.size()) : WriteColumn(columns_[i], trial, rows, some, out);
   }
   builder_->NoteRows(some.size());
 }

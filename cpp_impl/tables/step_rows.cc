@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/strings.h"
 #include "format/paths.h"
@@ -187,8 +188,18 @@ Status StepRowReader::AddRows(Open *open) {
 }
 
 bool StepRowReader::IsScalar(const StepRow &row) const {
-  return row.raw.size() == 1 && !row.raw.front()->part &&
-         row.raw.front()->length <= kScalarRecord + row.raw.front()->name.size();
+  if (row.raw.size() != 1 || row.raw.front()->part) return false;
+  const format::TensorLocation &location = *row.raw.front();
+  return location.number || location.length <= kScalarRecord + location.name.size();
+}
+
+bool StepRowReader::HasScalar(const StepRow &row) const {
+  return only_scalars_ && !row.raw.empty() && row.raw.front()->number;
+}
+
+bool StepRowReader::NeedsHead(const StepRow &row) const {
+  if (row.raw.empty()) return false;
+  return reads_.type || (reads_.time && !row.raw.front()->number);
 }
 
 uint64_t StepRowReader::Plan(const StepRow &row, Open *open) {
@@ -204,15 +215,20 @@ uint64_t StepRowReader::Plan(const StepRow &row, Open *open) {
       open->parts.push_back({location.start, location.start + length, 0, Status::Ok()});
     }
   };
+  bool has_time = false;
   for (const auto &[statistic, location] : row.reductions) {
-    if ((reads_.statistics >> statistic & 1) != 0) add(*location, location->length);
+    if ((reads_.statistics >> statistic & 1) == 0) continue;
+    has_time = true;
+    if (!location->number) add(*location, location->length);
   }
   if (reads_.NeedsElements()) {
+    if (HasScalar(row)) return bytes;
     for (const auto *location : row.raw) add(*location, location->length);
-  } else if ((reads_.time || reads_.type) && !row.raw.empty()) {
+  } else if (NeedsHead(row)) {
     add(*row.raw.front(), format::kHeadSize + row.raw.front()->name.size());
-  } else if (reads_.time && bytes == 0 && !row.reductions.empty()) {
-    add(*row.reductions.front().second, format::kHeadSize);
+  } else if (reads_.time && !has_time && row.raw.empty() && !row.reductions.empty()) {
+    const format::TensorLocation &location = *row.reductions.front().second;
+    if (!location.number) add(location, format::kHeadSize);
   }
   return bytes;
 }
@@ -320,8 +336,10 @@ Status StepRowReader::Fill(Open *open, StepRow *row) {
   if (reads_.NeedsElements()) {
     SMD_RETURN_IF_ERROR(FillElements(open, row));
     if (reads_.computes && row->elements) return Compute(row);
-  } else if ((reads_.time || reads_.type) && !row->raw.empty()) {
+  } else if (NeedsHead(*row)) {
     FillHead(open, row);
+  } else if (reads_.time && !row->raw.empty()) {
+    row->time = row->raw.front()->number->time;
   }
   return Status::Ok();
 }
@@ -332,17 +350,26 @@ Status StepRowReader::FillReductions(Open *open, StepRow *row) {
   for (const auto &[statistic, location] : row->reductions) {
     if ((reads_.statistics >> statistic & 1) == 0) continue;
     is_any_wanted = true;
+    if (location->number) {
+      if (!row->time) row->time = location->number->time;
+      row->Set(statistic, location->number->number);
+      continue;
+    }
     const auto bytes = BytesOf(open, *location, location->length);
     KeepFirst(&first, bytes.GetStatus());
     if (!bytes.IsOk()) continue;
-    if (!row->time) row->time = format::ReadWallTime(*bytes);
+    if (!row->time) row->time = Microseconds(format::ReadWallTime(*bytes));
     KeepFirst(&first, FillStatistic(open, *location, statistic, *bytes, row));
   }
   if (is_any_wanted || !reads_.time || !row->raw.empty() || row->reductions.empty()) return first;
   const format::TensorLocation &location = *row->reductions.front().second;
+  if (location.number) {
+    row->time = location.number->time;
+    return first;
+  }
   SMD_ASSIGN_OR_RETURN(const ByteSpan bytes,
                        BytesOf(open, location, std::min(location.length, format::kHeadSize)));
-  row->time = format::ReadWallTime(bytes);
+  row->time = Microseconds(format::ReadWallTime(bytes));
   return first;
 }
 
@@ -369,17 +396,22 @@ void StepRowReader::FillHead(Open *open, StepRow *row) {
   const auto bytes = BytesOf(open, location, length);
   auto head = bytes.IsOk() ? format::ReadRecordHead(*bytes, location.length) : std::nullopt;
   row->head = head ? std::make_unique<format::RecordHead>(*std::move(head)) : nullptr;
-  if (row->head) row->time = row->head->wall_time;
+  if (row->head) row->time = Microseconds(row->head->wall_time);
 }
 
 Status StepRowReader::FillElements(Open *open, StepRow *row) {
   if (row->raw.empty()) return Status::Ok();
   const format::TensorLocation &location = *row->raw.front();
+  if (HasScalar(*row)) {
+    row->scalar = location.number->number;
+    row->time = location.number->time;
+    return Status::Ok();
+  }
   SMD_ASSIGN_OR_RETURN(const ByteSpan bytes, BytesOf(open, location, location.length));
   if (only_scalars_) {
     if (const auto scalar = scalars_.Read(bytes)) {
       row->scalar = scalar->number;
-      row->time = scalar->wall_time;
+      row->time = Microseconds(scalar->wall_time);
       return Status::Ok();
     }
   }
@@ -390,7 +422,7 @@ Status StepRowReader::FillElements(Open *open, StepRow *row) {
                               event.IsOk() ? "it holds no tensor" : event.GetStatus().Message()));
   }
   row->elements = std::make_unique<format::TensorEvent>(std::move(**event));
-  row->time = row->elements->context.wall_time;
+  row->time = Microseconds(row->elements->context.wall_time);
   // The memory of a record that was read by itself is used again.
   if (bytes.data() == open->again.data() || location.part) return JoinParts(open, row);
   return Status::Ok();

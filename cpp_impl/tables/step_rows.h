@@ -60,7 +60,7 @@ struct StepRow {
   uint32_t recorded = 0;  // a bit for each statistic in `reductions`
   uint32_t given = 0;     // a bit for each statistic that is known
   std::array<double, kStatistics> statistics{};
-  std::optional<double> time;
+  std::optional<int64_t> time;   // in microseconds since 1970
   std::optional<double> scalar;  // the only element, if the reader has decoded it alone
   // The elements and their type, or the type alone.  The elements are valid during a visit.
   std::unique_ptr<format::TensorEvent> elements;
@@ -112,6 +112,10 @@ class StepRowReader {
   Status AddRows(Open *open);
   Result<StepRow *> RowOf(const NamedTensor &tensor, Open *open);
   bool IsScalar(const StepRow &row) const;
+  // Returns true if the index has the scalar itself, in a table of scalars.
+  bool HasScalar(const StepRow &row) const;
+  // Returns true if the first bytes of its record are wanted, and no more.
+  bool NeedsHead(const StepRow &row) const;
   // Adds the row's records to the plan.  Returns the number of bytes.
   uint64_t Plan(const StepRow &row, Open *open);
   // Reads what is planned, and visits its rows.

@@ -174,15 +174,6 @@ tensor::Reduction ReductionOf(size_t statistic) {
   return {static_cast<tensor::ReductionKind>(absolute ? statistic - kPlain : statistic), absolute};
 }
 
-std::optional<int64_t> Microseconds(std::optional<double> seconds) {
-  constexpr double kMicroseconds = 1e6;
-  // The largest time that fits, some 290,000 years.
-  constexpr double kMostSeconds = 9e12;
-  const bool is_time = seconds && std::abs(*seconds) < kMostSeconds;
-  if (!is_time) return std::nullopt;
-  return static_cast<int64_t>(std::llround(*seconds * kMicroseconds));
-}
-
 size_t Batch::Size() const {
   size_t size = 0;
   for (const Column &column : columns) size += column.Size();

@@ -44,9 +44,6 @@ inline constexpr size_t kStatistics = 18;
 size_t StatisticOf(tensor::Reduction reduction);
 tensor::Reduction ReductionOf(size_t statistic);
 
-// Returns what a column of times holds, or nothing if there is no time or it does not fit.
-std::optional<int64_t> Microseconds(std::optional<double> seconds);
-
 // Rows, as columns of one length.
 struct Batch {
   std::vector<Column> columns;

@@ -3,8 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <random>
 #include <string>
+#include <vector>
+
+#include "base/crc32c.h"
+#include "base/strings.h"
 
 namespace smdebug::format::index_json_scan_test {
 namespace {
@@ -12,10 +19,28 @@ namespace {
 // What both ways make of a text, in one form.
 std::string Described(const IndexFile &index) { return IndexToJson(index); }
 
-// The long way: a blank in front is nothing to JSON, and too much for the short way.
+IndexFile WithoutNumbers(IndexFile index) {
+  for (TensorLocation &tensor : index.tensors) tensor.number.reset();
+  return index;
+}
+
+std::vector<std::optional<SavedNumber>> NumbersOf(const IndexFile &index) {
+  std::vector<std::optional<SavedNumber>> numbers;
+  for (const TensorLocation &tensor : index.tensors) numbers.push_back(tensor.number);
+  return numbers;
+}
+
+// The long way, which knows no numbers: a blank in front is nothing to JSON, and too much for the
+// short way.
 std::string LongWay(const std::string &text) {
   const auto index = IndexFromJson(" " + text, "path");
   return index.IsOk() ? Described(*index) : "refused: " + index.GetStatus().Message();
+}
+
+std::optional<SavedNumber> AnyNumber(std::mt19937_64 &random) {
+  const auto number = std::bit_cast<double>(random() >> random() % 64);
+  if (!std::isfinite(number)) return {};
+  return SavedNumber{number, 1 + static_cast<int64_t>(random() >> random() % 61 >> 3)};
 }
 
 std::string WrittenIndex(std::mt19937_64 &random) {
@@ -30,6 +55,7 @@ std::string WrittenIndex(std::mt19937_64 &random) {
     tensor.start = random() >> below(64) >> 2;
     tensor.length = random() >> below(64) >> 2;
     if (below(2) == 0) tensor.crc32c = static_cast<uint32_t>(random());
+    if (below(2) == 0) tensor.number = AnyNumber(random);
   }
   for (uint64_t i = below(3); i > 0; --i) {
     SavedShape &shape = index.shapes.emplace_back();
@@ -46,7 +72,7 @@ TEST(IndexJsonScanTest, WhatIsWrittenGoesTheShortWay) {
     const std::string text = WrittenIndex(random);
     ASSERT_TRUE(ScanIndex(text, &index)) << text;
     EXPECT_EQ(Described(index), text);
-    EXPECT_EQ(LongWay(text), text);
+    EXPECT_EQ(LongWay(text), Described(WithoutNumbers(index)));
   }
 }
 
@@ -65,9 +91,89 @@ TEST(IndexJsonScanTest, BothWaysAgreeOnDamagedTexts) {
     }
     if (!ScanIndex(text, &index)) continue;
     ++scanned;
-    ASSERT_EQ(Described(index), LongWay(text)) << text;
+    ASSERT_EQ(Described(WithoutNumbers(index)), LongWay(text)) << text;
   }
   EXPECT_GT(scanned, 1000U);
+}
+
+// A text with these entries, and the right checksum.
+std::string Signed(const std::string &meta, const std::string &entries) {
+  const std::string before =
+      StrCat(R"({"meta": {"mode": "TRAIN", "mode_step": 1, )", R"("event_file_name": "e/f")", meta,
+             R"(}, "tensor_payload": [)", entries, R"(], "shape_payload": [])");
+  return StrCat(before, R"(, "crc32c": )", Crc32c(AsBytes(before)), "}");
+}
+
+IndexFile Read(const std::string &text) {
+  const auto index = IndexFromJson(text, "path");
+  EXPECT_TRUE(index.IsOk()) << index.GetStatus().Message() << "\n" << text;
+  return index.IsOk() ? *index : IndexFile();
+}
+
+TEST(IndexJsonScanTest, NumbersAreWrittenExactly) {
+  using Limits = std::numeric_limits<double>;
+  IndexFile index;
+  index.event_file_name = "e/f";
+  for (const double number : {0.0, -0.0, 0.1, -1.0 / 3, static_cast<double>(0.1F), 1e22, 5e-324,
+                              Limits::max(), Limits::lowest(), Limits::min()}) {
+    index.tensors.push_back({"x", 0, 1, 7, {}, SavedNumber{number, 1'700'000'000'000'000}});
+  }
+  index.tensors.push_back({"y", 0, 1, 7});
+  index.tensors.back().number = {3.5, 1'700'000'000'000'001};
+  const IndexFile read = Read(IndexToJson(index));
+  EXPECT_EQ(NumbersOf(read), NumbersOf(index));
+  EXPECT_TRUE(std::signbit(read.tensors[1].number->number));
+}
+
+TEST(IndexJsonScanTest, ADamagedTextHasNoNumbers) {
+  std::mt19937_64 random(5);
+  IndexFile index;
+  index.event_file_name = "events/000000000010/000000000010_worker_0.tfevents";
+  index.tensors = {{"loss", 0, 150, 7, {}, SavedNumber{0.25, 1'700'000'000'000'000}},
+                   {"w", 150, 88, 8},
+                   {"l2", 238, 150, 9, {}, SavedNumber{-12.5, 1'700'000'000'000'200}}};
+  const std::string text = IndexToJson(index);
+  size_t read = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      const auto parsed = IndexFromJson(damaged, "path");
+      if (!parsed.IsOk()) continue;
+      ++read;
+      for (const auto &number : NumbersOf(*parsed)) ASSERT_FALSE(number) << damaged;
+    }
+  }
+  EXPECT_GT(read, 100U);
+}
+
+TEST(IndexJsonScanTest, OddNumbersAreNotKnown) {
+  const std::string meta = R"(, "time_us": 5)";
+  const std::string entry = R"({"tensorname": "x", "start_idx": 0, "length": 9)";
+  const auto number_in = [](const std::string &text) { return Read(text).tensors.at(0).number; };
+  EXPECT_EQ(number_in(Signed(meta, entry + R"(, "number": 1.5, "us": 2})")), (SavedNumber{1.5, 7}));
+  EXPECT_FALSE(number_in(Signed("", entry + R"(, "number": 1.5, "us": 2})")));
+  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": 1.5})")));
+  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "us": 2, "number": 1.5})")));
+  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": "nan", "us": 2})")));
+  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": null, "us": 2})")));
+  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": 1.5, "us": -2})")));
+  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": 1.5, "us": 9223372036854775807})")));
+  EXPECT_FALSE(number_in(
+      Signed(R"(, "time_us": 9223372036854775807)", entry + R"(, "number": 1.5, "us": 2})")));
+  // These are no JSON.
+  for (const char *odd : {"nan", "inf", "1e999", "+1", ""}) {
+    const auto index =
+        IndexFromJson(Signed(meta, StrCat(entry, R"(, "number": )", odd, R"(, "us": 2})")), "path");
+    EXPECT_FALSE(index.IsOk()) << odd;
+  }
+}
+
+TEST(IndexJsonScanTest, NamesOfTheLongWayAreNotTakenForPlainOnes) {
+  const std::string entry = R"("start_idx": 0, "length": 9})";
+  IndexFile spare = Read(Signed("", R"({"tensorname": "a\"b", )" + entry));
+  ASSERT_EQ(spare.tensors.at(0).name, "a\"b");
+  EXPECT_FALSE(ScanIndex(Signed("", R"({"tensorname": "a"b", )" + entry), &spare));
 }
 
 TEST(IndexJsonScanTest, WhatIsRefusedOrEscapedGoesTheLongWay) {

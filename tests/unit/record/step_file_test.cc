@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
+#include <limits>
 
 #include "base/crc32c.h"
 #include "storage/memory_store.h"
@@ -50,6 +52,44 @@ TEST_F(StepFileTest, EventsGetTheirNameBeforeTheIndex) {
   EXPECT_EQ(Index().event_file_name, kEvents);
   EXPECT_EQ(Index().mode, Mode::kTrain);
   EXPECT_EQ(Index().mode_step, 4);
+}
+
+template <class Element>
+std::optional<format::SavedNumber> Number(tensor::DType dtype, Element element,
+                                          double wall_time = 1.5) {
+  return NumberOf({&element, {}, {}, dtype}, wall_time);
+}
+
+TEST(NumberOfTest, IsKnownOfOneFiniteRealElement) {
+  using tensor::DType;
+  constexpr int64_t kTime = 1'500'000;
+  EXPECT_EQ(Number(DType::kFloat32, 0.1F), (format::SavedNumber{0.1F, kTime}));
+  EXPECT_EQ(Number(DType::kFloat64, -0.1), (format::SavedNumber{-0.1, kTime}));
+  EXPECT_EQ(Number(DType::kInt64, int64_t{-5}), (format::SavedNumber{-5, kTime}));
+  EXPECT_EQ(Number(DType::kBool, true), (format::SavedNumber{1, kTime}));
+  EXPECT_EQ(Number(DType::kFloat16, uint16_t{0x3C00}), (format::SavedNumber{1, kTime}));
+  EXPECT_FALSE(Number(DType::kFloat32, std::numeric_limits<float>::infinity()));
+  EXPECT_FALSE(Number(DType::kFloat64, std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_FALSE(Number(DType::kComplex64, std::array{1.0F, 0.0F}));
+  EXPECT_FALSE(Number(DType::kFloat32, 0.1F, 0)) << "no time";
+  EXPECT_FALSE(Number(DType::kFloat32, 0.1F, -1));
+  EXPECT_FALSE(Number(DType::kFloat32, 0.1F, 1e300));
+  EXPECT_FALSE(Number(DType::kFloat32, 0.1F, std::numeric_limits<double>::quiet_NaN()));
+  const std::array two = {1.0F, 2.0F};
+  const std::array<int64_t, 1> shape = {2};
+  EXPECT_FALSE(NumberOf({two.data(), shape, {}, DType::kFloat32}, 1.5));
+  const std::array<int64_t, 1> none = {0};
+  EXPECT_FALSE(NumberOf({two.data(), none, {}, DType::kFloat32}, 1.5));
+}
+
+TEST_F(StepFileTest, TheIndexHasTheNumbersThatAreKnown) {
+  file_.Announce({"a", 1, {}, format::SavedNumber{0.25, 8}});
+  file_.Announce({"b", 1});
+  ASSERT_TRUE(Append(file_, "ab").IsOk());
+  ASSERT_TRUE(file_.Commit(Mode::kGlobal, 12, false).IsOk());
+  const format::IndexFile index = Index();
+  EXPECT_EQ(index.tensors.at(0).number, (format::SavedNumber{0.25, 8}));
+  EXPECT_FALSE(index.tensors.at(1).number);
 }
 
 TEST_F(StepFileTest, TheIndexSaysWhereEachRecordIsAndItsChecksum) {

@@ -95,6 +95,37 @@ TEST_F(ScanTest, TimeComesFromAnyStatisticThatIsRead) {
   EXPECT_THAT(log_, IsEmpty());
 }
 
+// Numbers in the index differ from those in the records here, to tell them apart.
+TEST_F(ScanTest, NumbersOfTheIndexAreEnough) {
+  const auto number = [](double value) { return format::SavedNumber{value, 2'500'000}; };
+  runs_.Put("a", [&](storage::MemoryStore &store) {
+    analyze::PutCollections(store, 1);
+    analyze::StepFiles files(0, Mode::kTrain, 0);
+    files.Add("smdebug/reductions/mean/w", {1.0F}).Add("smdebug/reductions/l2/w", {2.0F});
+    files.Add("w", {1.0F, 2.0F}).Add("loss", {3.0F}).Add("alone", {4.0F});
+    files.Add("smdebug/reductions/max/v", {5.0F});
+    files.Index().tensors[0].number = number(10);
+    files.Index().tensors[3].number = number(13);
+    files.Index().tensors[5].number = number(15);
+    files.Put(store);
+  });
+  const std::vector<std::string> statistics = {"column", "tensor", "column", "mean",   "column",
+                                               "l2",     "column", "max",    "column", "time"};
+  EXPECT_THAT(Scan(Table::kTensors, statistics),
+              ElementsAre("w|10|2|-|1500000", "loss|-|-|-|2500000", "alone|-|-|-|1500000",
+                          "v|-|-|15|2500000"));
+  EXPECT_THAT(Scan(Table::kScalars, {"column", "name", "column", "value", "column", "time"}),
+              ElementsAre("loss|13|2500000", "alone|4|1500000"));
+  EXPECT_THAT(Scan(Table::kTensors, {"tensor", "loss", "column", "value", "column", "dtype"}),
+              ElementsAre("[3]|float32"));
+  EXPECT_THAT(log_, IsEmpty());
+  std::filesystem::remove_all(runs_.Path() + "/a/events");
+  EXPECT_THAT(Scan(Table::kTensors, {"column", "mean", "column", "time", "tensor", "loss"}),
+              ElementsAre("-|2500000"));
+  EXPECT_THAT(Scan(Table::kScalars, {"tensor", "loss", "column", "value"}), ElementsAre("13"));
+  EXPECT_THAT(log_, IsEmpty());
+}
+
 TEST_F(ScanTest, ScalarsAreTensorsOfOneElement) {
   runs_.PutTrial("a", 2);
   EXPECT_THAT(Scan(Table::kScalars, {}), ElementsAre("a|loss|-|0|TRAIN|0|worker_0|0|1500000",
