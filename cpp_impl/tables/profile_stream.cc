@@ -21,7 +21,6 @@ namespace {
 using profile::ProfileFile;
 using profile::SystemEvent;
 using profile::SystemFileReader;
-using profile::TextPieces;
 using profile::TimelineEvent;
 using profile::TimelineFileReader;
 

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from typing import List, Sequence, TypeVar
 
+from smdebug.tables.scan import Scan
+
 __all__ = ["default_tasks", "slices"]
 
-_SMALL_PARTS = 8
-_LIGHT_PARTS = 32
+_FEW_TASKS = 8
 
 T = TypeVar("T")
 
 
-def default_tasks(table: str, parts: int) -> int:
-    """Returns how many tasks read so many parts of a table.
+def default_tasks(parts: Sequence[Scan]) -> int:
+    """Returns how many tasks read these parts of one scan.
 
-    Engines take 20 ms to 200 ms to start a task, and most tables have few rows in a part.  Rules
-    take longer than rows of scalars.
+    Engines take 20 ms to 200 ms to start a task, and most tables have few rows in a part, which a
+    file system returns in 0.2 ms and a bucket in 100 ms.  Rules take longer than rows of scalars.
     """
+    table = parts[0].table if parts else "tensors"
     if table == "tensors":
-        return parts
-    few = -(-parts // _SMALL_PARTS)
-    return few if table == "findings" else min(few, max(_SMALL_PARTS, -(-parts // _LIGHT_PARTS)))
+        return len(parts)
+    if table == "findings":
+        return -(-len(parts) // 8)
+    is_remote = any(value.startswith("s3://") for name, value in parts[0].options if name == "path")
+    at_least, usual = (8, 32) if is_remote else (16, 128)
+    return min(-(-len(parts) // at_least), max(_FEW_TASKS, -(-len(parts) // usual)))
 
 
 def slices(items: Sequence[T], most: int) -> List[Sequence[T]]:

@@ -57,7 +57,7 @@ def read(
     given = as_scan(paths, table, conditions)
     meta = _frame(_schema(given).empty_table())
     parts = given.partitions()
-    tasks = slices(parts, npartitions or default_tasks(given.table, len(parts)))
+    tasks = slices(parts, npartitions or default_tasks(parts))
     if not tasks:
         return frames.from_pandas(meta, npartitions=1)
     return frames.from_map(_read, tasks, meta=meta, label="smdebug", enforce_metadata=False)

@@ -117,7 +117,7 @@ class Reader(DataSourceReader):
         if self.scan is None:
             return []
         scans = self.scan.partitions()
-        most = self._most or min(MOST_TASKS, default_tasks(self.scan.table, len(scans)))
+        most = self._most or min(MOST_TASKS, default_tasks(scans))
         return [Part(each) for each in slices(scans, most)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
