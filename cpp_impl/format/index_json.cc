@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -31,9 +32,17 @@ class Piece {
     at_ = std::to_chars(at_, at_ + std::numeric_limits<Integer>::digits10 + 2, number).ptr;
     return *this;
   }
-  // Writes the shortest decimal that reads back as the same number.
+  Piece &Text(std::string_view text) {
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+    return *this;
+  }
+  // Writes the shortest decimal that reads back as the same number, or "nan" or "inf", of any sign.
   Piece &Decimal(double number) {
+    const bool is_finite = std::isfinite(number);
+    if (!is_finite) *at_++ = '"';
     at_ = std::to_chars(at_, at_ + kLongestDecimal, number).ptr;
+    if (!is_finite) *at_++ = '"';
     return *this;
   }
   void AppendTo(std::string *out) const {
@@ -104,7 +113,9 @@ void AppendTensor(const TensorLocation &tensor, int64_t first_time, std::string 
   rest.Text(R"(, "length": )").Number(tensor.length);
   if (tensor.crc32c) rest.Text(R"(, "crc32c": )").Number(*tensor.crc32c);
   if (tensor.number) {
-    rest.Text(R"(, "number": )").Decimal(tensor.number->number);
+    rest.Text(R"(, ")").Text(tensor::DTypeName(tensor.number->dtype)).Text(R"(": )");
+    rest.Decimal(tensor.number->number);
+    if (tensor.number->rank != 1) rest.Text(R"(, "rank": )").Number(int{tensor.number->rank});
     rest.Text(R"(, "us": )").Number(tensor.number->time - first_time);
   }
   rest.AppendTo(out);

@@ -9,6 +9,7 @@
 
 #include "base/mode.h"
 #include "base/result.h"
+#include "tensor/dtype.h"
 
 namespace smdebug::format {
 
@@ -27,8 +28,10 @@ std::string PartName(std::string_view tensor, uint32_t number);
 
 // What a record of one real element holds.  Readers that know it need not read the record.
 struct SavedNumber {
-  double number = 0;  // finite
-  int64_t time = 0;   // when it was saved, in microseconds since 1970; above 0
+  double number = 0;  // rounded, if it is an integer of more than 53 bits
+  tensor::DType dtype = tensor::DType::kInvalid;
+  uint8_t rank = 1;  // of the tensor, whose sizes are all 1
+  int64_t time = 0;  // when it was saved, in microseconds since 1970; above 0
 
   bool operator==(const SavedNumber &) const = default;
 };
@@ -60,9 +63,10 @@ struct IndexFile {
 };
 
 // Returns the text that the original writes, plus "crc32c" where it is known, plus "part_of",
-// "part" and "whole_shape" for parts, plus "number" and "us" where a number is known.  "us" counts
-// from "time_us" in the meta section.  A text with numbers ends with the CRC-32C of all before it:
-// a flipped bit must not become another number.
+// "part" and "whole_shape" for parts, plus the number under the name of its dtype, "rank"
+// unless it is 1, and "us" where a number is known.  "us" counts from "time_us" in the meta
+// section.  A text with numbers ends with the CRC-32C of all before it: a flipped bit must not
+// become another number.
 std::string IndexToJson(const IndexFile &index);
 
 // Reads index text (at most 256 MiB).  Accepts keys in any order, and ignores unknown keys.  Fails

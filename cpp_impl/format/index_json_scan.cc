@@ -77,13 +77,14 @@ class Scanner {
     return true;
   }
 
-  // Reads a finite number of any sign, which may have a fraction.
+  // Reads a number of any sign, which may have a fraction, or "nan" or "inf".
   bool Decimal(double *out) {
+    const bool is_text = Literal("\"");
     const char *const begin = left_.data();
     const auto [end, error] = std::from_chars(begin, begin + left_.size(), *out);
-    if (error != std::errc{} || !std::isfinite(*out)) return false;
+    if (error != std::errc{} || std::isfinite(*out) == is_text) return false;
     left_.remove_prefix(static_cast<size_t>(end - begin));
-    return true;
+    return !is_text || Literal("\"");
   }
 
   // Reads "[", entries, "]".
@@ -150,10 +151,31 @@ bool ScanMeta(Scanner *scanner, IndexFile *out, std::optional<int64_t> *first_ti
   return scanner->Literal("}");
 }
 
-bool ScanNumber(Scanner *scanner, int64_t first_time, SavedNumber *out) {
-  if (!scanner->Decimal(&out->number) || !scanner->Literal(R"(, "us": )")) return false;
-  if (!ScanTime(scanner, &out->time)) return false;
-  out->time += first_time;
+bool ScanDType(Scanner *scanner, tensor::DType *out) {
+  std::string_view name;
+  if (!scanner->Text(&name) || !scanner->Literal(": ")) return false;
+  for (auto number = static_cast<int64_t>(tensor::DType::kFloat16);
+       number <= static_cast<int64_t>(tensor::DType::kBool); ++number) {
+    const auto dtype = tensor::DTypeFromNumber(number);
+    if (!dtype || tensor::DTypeName(*dtype) != name) continue;
+    *out = *dtype;
+    return true;
+  }
+  return false;
+}
+
+// Reads what follows the checksum of an entry: nothing, or its number.
+bool ScanNumber(Scanner *scanner, int64_t first_time, std::optional<SavedNumber> *out) {
+  const bool is_float = scanner->Literal(R"(, "float32": )");  // most of them are
+  if (!is_float && !scanner->Literal(", \"")) return true;
+  SavedNumber &number = out->emplace();  // in place: a copy would wait for its small fields
+  number.dtype = tensor::DType::kFloat32;
+  if (!is_float && !ScanDType(scanner, &number.dtype)) return false;
+  if (!scanner->Decimal(&number.number)) return false;
+  if (scanner->Literal(R"(, "rank": )") && !scanner->Number(&number.rank)) return false;
+  if (number.rank > tensor::kMaxRank) return false;
+  if (!scanner->Literal(R"(, "us": )") || !ScanTime(scanner, &number.time)) return false;
+  number.time += first_time;
   return true;
 }
 
@@ -168,10 +190,7 @@ bool ScanTensor(Scanner *scanner, std::optional<int64_t> first_time, TensorLocat
   if (scanner->Literal(R"(, "crc32c": )") && !scanner->Number(&out->crc32c.emplace())) {
     return false;
   }
-  if (first_time && scanner->Literal(R"(, "number": )") &&
-      !ScanNumber(scanner, *first_time, &out->number.emplace())) {
-    return false;
-  }
+  if (first_time && !ScanNumber(scanner, *first_time, &out->number)) return false;
   return out->start <= kMaxOffset && out->length <= kMaxOffset - out->start &&
          scanner->Literal("}");
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -26,8 +25,8 @@ std::optional<format::SavedNumber> NumberOf(const tensor::View &view, double wal
   const auto number =
       tensor::ToDouble(view.dtype, ByteSpan(static_cast<const std::byte *>(view.data), size));
   const std::optional<int64_t> time = Microseconds(wall_time);
-  if (!number.IsOk() || !std::isfinite(*number) || !time || *time <= 0) return {};
-  return format::SavedNumber{*number, *time};
+  if (!number.IsOk() || !time || *time <= 0) return {};
+  return format::SavedNumber{*number, view.dtype, static_cast<uint8_t>(view.shape.size()), *time};
 }
 
 StepFile::StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker,

@@ -26,7 +26,7 @@ struct RecordMark {
   std::optional<format::SavedNumber> number = {};
 };
 
-// Returns the number for the index, if the tensor has one real element and that is finite.
+// Returns the number for the index, if the tensor has one real element.
 // `wall_time` is in seconds since 1970.
 std::optional<format::SavedNumber> NumberOf(const tensor::View &view, double wall_time);
 

@@ -6,6 +6,7 @@
 
 #include "tensor/blocks.h"
 #include "tensor/value.h"
+#include "tensor/view.h"
 
 namespace smdebug::tables {
 namespace {
@@ -64,6 +65,22 @@ void WriteOfTensor(size_t column, const StepRow &row, Column *out) {
   }
 }
 
+// Returns the number of the row's only element, or NULL if the index does not have it.
+const format::SavedNumber *NumberOfRow(const StepRow &row) {
+  const bool has_number = !row.raw.empty() && row.raw.front()->number;
+  return has_number ? &*row.raw.front()->number : nullptr;
+}
+
+// Returns the shape of one element.
+const std::vector<int64_t> &Ones(size_t rank) {
+  static const auto *const shapes = [] {
+    auto *made = new std::vector<std::vector<int64_t>>;  // never freed, on purpose
+    for (size_t i = 0; i <= size_t{tensor::kMaxRank}; ++i) made->emplace_back(i, 1);
+    return made;
+  }();
+  return (*shapes)[rank];
+}
+
 // What any of some rows has.  Mostly all of them have a statistic, or none.
 struct Held {
   uint32_t statistics = 0;  // a bit for each
@@ -98,6 +115,7 @@ std::optional<double> ScalarOfRow(const StepRow &row) {
 
 tensor::DType TypeOfRow(const StepRow &row) {
   if (row.elements) return row.elements->dtype;
+  if (const auto *number = NumberOfRow(row)) return number->dtype;
   return row.head ? row.head->dtype : tensor::DType::kInvalid;
 }
 
@@ -105,6 +123,7 @@ const std::vector<int64_t> *ShapeOfRow(const StepRow &row) {
   if (row.saved_shape != nullptr) return &row.saved_shape->shape;
   if (!row.raw.empty() && row.raw.front()->part) return &row.raw.front()->part->shape;
   if (row.elements) return &row.elements->shape;
+  if (const auto *number = NumberOfRow(row)) return &Ones(number->rank);
   return row.head ? &row.head->shape : nullptr;
 }
 

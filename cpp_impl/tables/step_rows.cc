@@ -198,8 +198,7 @@ bool StepRowReader::HasScalar(const StepRow &row) const {
 }
 
 bool StepRowReader::NeedsHead(const StepRow &row) const {
-  if (row.raw.empty()) return false;
-  return reads_.type || (reads_.time && !row.raw.front()->number);
+  return (reads_.type || reads_.time) && !row.raw.empty() && !row.raw.front()->number;
 }
 
 uint64_t StepRowReader::Plan(const StepRow &row, Open *open) {

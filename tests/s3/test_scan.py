@@ -109,8 +109,14 @@ def test_what_cannot_match_is_not_read(service, runs):
     assert service.asked("GetObject", "/events/") == []
 
 
-@pytest.mark.parametrize("table", ["tensors", "scalars"])
-def test_numbers_are_one_request_a_step(service, table):
+@pytest.mark.parametrize(
+    "table, columns",
+    [
+        ("tensors", ["tensor", "step", "max", "dtype", "shape", "time"]),
+        ("scalars", ["name", "step", "value"]),
+    ],
+)
+def test_numbers_are_one_request_a_step(service, table, columns):
     with smd.Hook(
         f"s3://{BUCKET}/jobs/run",
         include_collections=["gradients", "losses"],
@@ -121,16 +127,16 @@ def test_numbers_are_one_request_a_step(service, table):
         for step in range(STEPS):
             with hook.step(smd.modes.TRAIN):
                 hook.save("gradient/w", np.full(1000, step, np.float32))
-                hook.save_scalar("loss", step / 4, sm_metric=False)
+                hook.save_scalar("loss", step / 4 if step else math.inf)
     service.requests.clear()
-    columns = {"tensors": ["tensor", "step", "max", "time"], "scalars": ["name", "step", "value"]}
-    found = rows(scan_of(service, f"s3://{BUCKET}/jobs", table, columns=columns[table]))
-    numbers = {row[:2]: row[2] for row in found}
+    found = rows(scan_of(service, f"s3://{BUCKET}/jobs", table, columns=columns))
+    numbers = {row[:2]: row[2:5] for row in found}
     for step in range(STEPS):
         if table == "tensors":
-            assert numbers["gradient/w", step] == step
+            assert numbers["gradient/w", step] == (step, None, None)
+            assert numbers["scalar/loss", step] == (None, "float64", [1])
         else:
-            assert numbers["scalar/loss", step] == step / 4
+            assert numbers["scalar/loss", step] == (step / 4 if step else math.inf,)
     assert len(service.asked("GetObject")) == STEPS
     assert service.asked("GetObject", "/events/") == []
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -18,6 +19,10 @@ namespace {
 
 // What both ways make of a text, in one form.
 std::string Described(const IndexFile &index) { return IndexToJson(index); }
+
+SavedNumber Float(double number, int64_t time) {
+  return {number, tensor::DType::kFloat32, 1, time};
+}
 
 IndexFile WithoutNumbers(IndexFile index) {
   for (TensorLocation &tensor : index.tensors) tensor.number.reset();
@@ -38,9 +43,12 @@ std::string LongWay(const std::string &text) {
 }
 
 std::optional<SavedNumber> AnyNumber(std::mt19937_64 &random) {
+  constexpr std::array kDTypes = {tensor::DType::kFloat32, tensor::DType::kFloat64,
+                                  tensor::DType::kBFloat16, tensor::DType::kBool};
   const auto number = std::bit_cast<double>(random() >> random() % 64);
-  if (!std::isfinite(number)) return {};
-  return SavedNumber{number, 1 + static_cast<int64_t>(random() >> random() % 61 >> 3)};
+  if (std::isnan(number)) return {};  // it would have to equal itself
+  return SavedNumber{number, kDTypes[random() % kDTypes.size()], static_cast<uint8_t>(random() % 3),
+                     1 + static_cast<int64_t>(random() >> random() % 61 >> 3)};
 }
 
 std::string WrittenIndex(std::mt19937_64 &random) {
@@ -114,24 +122,30 @@ TEST(IndexJsonScanTest, NumbersAreWrittenExactly) {
   using Limits = std::numeric_limits<double>;
   IndexFile index;
   index.event_file_name = "e/f";
-  for (const double number : {0.0, -0.0, 0.1, -1.0 / 3, static_cast<double>(0.1F), 1e22, 5e-324,
-                              Limits::max(), Limits::lowest(), Limits::min()}) {
-    index.tensors.push_back({"x", 0, 1, 7, {}, SavedNumber{number, 1'700'000'000'000'000}});
+  for (const double number :
+       {0.0, -0.0, 0.1, -1.0 / 3, static_cast<double>(0.1F), 1e22, 5e-324, Limits::max(),
+        Limits::lowest(), Limits::min(), Limits::infinity(), -Limits::infinity()}) {
+    index.tensors.push_back({"x", 0, 1, 7, {}, Float(number, 1'700'000'000'000'000)});
   }
   index.tensors.push_back({"y", 0, 1, 7});
-  index.tensors.back().number = {3.5, 1'700'000'000'000'001};
+  index.tensors.back().number = {3.5, tensor::DType::kInt16, 0, 1'700'000'000'000'001};
   const IndexFile read = Read(IndexToJson(index));
   EXPECT_EQ(NumbersOf(read), NumbersOf(index));
   EXPECT_TRUE(std::signbit(read.tensors[1].number->number));
+  index.tensors.resize(1);
+  index.tensors[0].number->number = Limits::quiet_NaN();
+  EXPECT_TRUE(std::isnan(Read(IndexToJson(index)).tensors[0].number->number));
+  // Python reads it, too.
+  EXPECT_NE(IndexToJson(index).find(R"("float32": "nan", "us": 0)"), std::string::npos);
 }
 
 TEST(IndexJsonScanTest, ADamagedTextHasNoNumbers) {
   std::mt19937_64 random(5);
   IndexFile index;
   index.event_file_name = "events/000000000010/000000000010_worker_0.tfevents";
-  index.tensors = {{"loss", 0, 150, 7, {}, SavedNumber{0.25, 1'700'000'000'000'000}},
+  index.tensors = {{"loss", 0, 150, 7, {}, Float(0.25, 1'700'000'000'000'000)},
                    {"w", 150, 88, 8},
-                   {"l2", 238, 150, 9, {}, SavedNumber{-12.5, 1'700'000'000'000'200}}};
+                   {"l2", 238, 150, 9, {}, Float(-12.5, 1'700'000'000'000'200)}};
   const std::string text = IndexToJson(index);
   size_t read = 0;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -150,22 +164,27 @@ TEST(IndexJsonScanTest, ADamagedTextHasNoNumbers) {
 TEST(IndexJsonScanTest, OddNumbersAreNotKnown) {
   const std::string meta = R"(, "time_us": 5)";
   const std::string entry = R"({"tensorname": "x", "start_idx": 0, "length": 9)";
-  const auto number_in = [](const std::string &text) { return Read(text).tensors.at(0).number; };
-  EXPECT_EQ(number_in(Signed(meta, entry + R"(, "number": 1.5, "us": 2})")), (SavedNumber{1.5, 7}));
-  EXPECT_FALSE(number_in(Signed("", entry + R"(, "number": 1.5, "us": 2})")));
-  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": 1.5})")));
-  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "us": 2, "number": 1.5})")));
-  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": "nan", "us": 2})")));
-  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": null, "us": 2})")));
-  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": 1.5, "us": -2})")));
-  EXPECT_FALSE(number_in(Signed(meta, entry + R"(, "number": 1.5, "us": 9223372036854775807})")));
-  EXPECT_FALSE(number_in(
-      Signed(R"(, "time_us": 9223372036854775807)", entry + R"(, "number": 1.5, "us": 2})")));
+  const auto number_in = [&](const std::string &rest, const std::string &more_meta) {
+    return Read(Signed(more_meta, StrCat(entry, rest, "}"))).tensors.at(0).number;
+  };
+  EXPECT_EQ(number_in(R"(, "float32": 1.5, "us": 2)", meta), Float(1.5, 7));
+  EXPECT_EQ(number_in(R"(, "bool": 1, "rank": 32, "us": 0)", meta),
+            (SavedNumber{1, tensor::DType::kBool, 32, 5}));
+  for (const char *odd :
+       {R"(, "float32": 1.5)", R"(, "us": 2, "float32": 1.5)", R"(, "float32": "1.5", "us": 2)",
+        R"(, "float32": "", "us": 2)", R"(, "float32": null, "us": 2)",
+        R"(, "float32": 1.5, "us": -2)", R"(, "float32": 1.5, "us": 9223372036854775807)",
+        R"(, "float32": 1.5, "rank": 33, "us": 2)", R"(, "float32": 1.5, "rank": 256, "us": 2)",
+        R"(, "complex64": 1.5, "us": 2)", R"(, "string": 1.5, "us": 2)",
+        R"(, "number": 1.5, "us": 2)", R"(, "": 1.5, "us": 2)"}) {
+    EXPECT_FALSE(number_in(odd, meta)) << odd;
+  }
+  EXPECT_FALSE(number_in(R"(, "float32": 1.5, "us": 2)", ""));
+  EXPECT_FALSE(number_in(R"(, "float32": 1.5, "us": 2)", R"(, "time_us": 9223372036854775807)"));
   // These are no JSON.
   for (const char *odd : {"nan", "inf", "1e999", "+1", ""}) {
-    const auto index =
-        IndexFromJson(Signed(meta, StrCat(entry, R"(, "number": )", odd, R"(, "us": 2})")), "path");
-    EXPECT_FALSE(index.IsOk()) << odd;
+    const std::string text = StrCat(entry, R"(, "float32": )", odd, R"(, "us": 2})");
+    EXPECT_FALSE(IndexFromJson(Signed(meta, text), "path").IsOk()) << odd;
   }
 }
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <bit>
+#include <cmath>
 #include <limits>
 
 #include "base/crc32c.h"
@@ -60,35 +60,41 @@ std::optional<format::SavedNumber> Number(tensor::DType dtype, Element element,
   return NumberOf({&element, {}, {}, dtype}, wall_time);
 }
 
-TEST(NumberOfTest, IsKnownOfOneFiniteRealElement) {
+TEST(NumberOfTest, IsKnownOfOneRealElement) {
   using tensor::DType;
-  constexpr int64_t kTime = 1'500'000;
-  EXPECT_EQ(Number(DType::kFloat32, 0.1F), (format::SavedNumber{0.1F, kTime}));
-  EXPECT_EQ(Number(DType::kFloat64, -0.1), (format::SavedNumber{-0.1, kTime}));
-  EXPECT_EQ(Number(DType::kInt64, int64_t{-5}), (format::SavedNumber{-5, kTime}));
-  EXPECT_EQ(Number(DType::kBool, true), (format::SavedNumber{1, kTime}));
-  EXPECT_EQ(Number(DType::kFloat16, uint16_t{0x3C00}), (format::SavedNumber{1, kTime}));
-  EXPECT_FALSE(Number(DType::kFloat32, std::numeric_limits<float>::infinity()));
-  EXPECT_FALSE(Number(DType::kFloat64, std::numeric_limits<double>::quiet_NaN()));
+  const auto is = [](double number, DType dtype) {
+    return format::SavedNumber{number, dtype, 0, 1'500'000};
+  };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(Number(DType::kFloat32, 0.1F), is(0.1F, DType::kFloat32));
+  EXPECT_EQ(Number(DType::kFloat64, -0.1), is(-0.1, DType::kFloat64));
+  EXPECT_EQ(Number(DType::kInt64, int64_t{-5}), is(-5, DType::kInt64));
+  EXPECT_EQ(Number(DType::kBool, true), is(1, DType::kBool));
+  EXPECT_EQ(Number(DType::kFloat16, uint16_t{0x3C00}), is(1, DType::kFloat16));
+  EXPECT_EQ(Number(DType::kFloat32, kInfinity), is(kInfinity, DType::kFloat32));
+  EXPECT_TRUE(std::isnan(Number(DType::kFloat64, std::nan(""))->number));
   EXPECT_FALSE(Number(DType::kComplex64, std::array{1.0F, 0.0F}));
   EXPECT_FALSE(Number(DType::kFloat32, 0.1F, 0)) << "no time";
   EXPECT_FALSE(Number(DType::kFloat32, 0.1F, -1));
   EXPECT_FALSE(Number(DType::kFloat32, 0.1F, 1e300));
-  EXPECT_FALSE(Number(DType::kFloat32, 0.1F, std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_FALSE(Number(DType::kFloat32, 0.1F, std::nan("")));
   const std::array two = {1.0F, 2.0F};
-  const std::array<int64_t, 1> shape = {2};
-  EXPECT_FALSE(NumberOf({two.data(), shape, {}, DType::kFloat32}, 1.5));
-  const std::array<int64_t, 1> none = {0};
-  EXPECT_FALSE(NumberOf({two.data(), none, {}, DType::kFloat32}, 1.5));
+  for (const int64_t size : {0, 1, 2}) {
+    const std::array<int64_t, 2> shape = {1, size};
+    const auto number = NumberOf({two.data(), shape, {}, DType::kFloat32}, 1.5);
+    EXPECT_EQ(number.has_value(), size == 1);
+    EXPECT_EQ(number.value_or(is(0, DType::kFloat32)).rank, size == 1 ? 2 : 0);
+  }
 }
 
 TEST_F(StepFileTest, TheIndexHasTheNumbersThatAreKnown) {
-  file_.Announce({"a", 1, {}, format::SavedNumber{0.25, 8}});
+  const format::SavedNumber quarter{0.25, tensor::DType::kFloat64, 0, 8};
+  file_.Announce({"a", 1, {}, quarter});
   file_.Announce({"b", 1});
   ASSERT_TRUE(Append(file_, "ab").IsOk());
   ASSERT_TRUE(file_.Commit(Mode::kGlobal, 12, false).IsOk());
   const format::IndexFile index = Index();
-  EXPECT_EQ(index.tensors.at(0).number, (format::SavedNumber{0.25, 8}));
+  EXPECT_EQ(index.tensors.at(0).number, quarter);
   EXPECT_FALSE(index.tensors.at(1).number);
 }
 

@@ -97,7 +97,9 @@ TEST_F(ScanTest, TimeComesFromAnyStatisticThatIsRead) {
 
 // Numbers in the index differ from those in the records here, to tell them apart.
 TEST_F(ScanTest, NumbersOfTheIndexAreEnough) {
-  const auto number = [](double value) { return format::SavedNumber{value, 2'500'000}; };
+  const auto number = [](double value) {
+    return format::SavedNumber{value, tensor::DType::kInt8, 2, 2'500'000};
+  };
   runs_.Put("a", [&](storage::MemoryStore &store) {
     analyze::PutCollections(store, 1);
     analyze::StepFiles files(0, Mode::kTrain, 0);
@@ -118,6 +120,8 @@ TEST_F(ScanTest, NumbersOfTheIndexAreEnough) {
               ElementsAre("loss|13|2500000", "alone|4|1500000"));
   EXPECT_THAT(Scan(Table::kTensors, {"tensor", "loss", "column", "value", "column", "dtype"}),
               ElementsAre("[3]|float32"));
+  EXPECT_THAT(Scan(Table::kTensors, {"column", "tensor", "column", "dtype", "column", "shape"}),
+              ElementsAre("w|float32|[2]", "loss|int8|[1,1]", "alone|float32|[1]", "v|-|-"));
   EXPECT_THAT(log_, IsEmpty());
   std::filesystem::remove_all(runs_.Path() + "/a/events");
   EXPECT_THAT(Scan(Table::kTensors, {"column", "mean", "column", "time", "tensor", "loss"}),
