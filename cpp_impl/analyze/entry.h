@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "tensor/dtype.h"
 #include "tensor/reduction.h"
 
 namespace smdebug::analyze {
@@ -32,6 +33,13 @@ class EntryKind {
   uint8_t number_;
 };
 
+// The only element of a record, as its index file has it.
+struct KnownNumber {
+  double number = 0;                             // rounded, if it is an integer of more than 53 bits
+  tensor::DType dtype = tensor::DType::kInvalid;  // kInvalid: not known
+  uint8_t rank = 0;                              // of the tensor, whose sizes are all 1
+};
+
 // One record, or one saved shape, of a tensor.
 struct Entry {
   int64_t step;  // of the mode that the entry is stored under
@@ -45,6 +53,7 @@ struct Entry {
   // If it is not 0, the tensor's elements are in several records: one more than their index among
   // those of the tensor, and the entry describes the first one.
   uint32_t parts = 0;
+  KnownNumber number = {};
 };
 
 // The records of a tensor that was too large for one, in order.

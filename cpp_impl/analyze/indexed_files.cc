@@ -6,7 +6,6 @@
 namespace smdebug::analyze {
 namespace {
 
-constexpr size_t kCrcsInBlock = size_t{16} * 1024;
 constexpr size_t kMostCompared = 8;  // layouts with one hash: more are made on purpose
 constexpr size_t kRecent = 8;        // arrangements, or blocks of extents
 
@@ -60,7 +59,8 @@ void IndexedFiles::Split(std::span<const Row> rows, uint64_t start) {
   extents_.clear();
   for (const Row &row : rows) {
     const bool is_record = !(row.kind == EntryKind::Shape());
-    shared_.push_back({row.tensor, row.kind, row.has_crc32c});
+    shared_.push_back(
+        {row.tensor, row.kind, row.has_crc32c, row.number.dtype, row.number.rank});
     extents_.push_back({is_record ? row.start - start : row.start, row.length, row.parts});
   }
 }
@@ -69,7 +69,8 @@ uint32_t IndexedFiles::FindLayout(const File &file) {
   uint64_t hash = Mix(static_cast<uint64_t>(file.mode), file.worker);
   for (const SharedRow &row : shared_) {
     hash =
-        Mix(hash, row.tensor | uint64_t{row.kind.Number()} << 32 | uint64_t{row.has_crc32c} << 40);
+        Mix(hash, row.tensor | uint64_t{row.kind.Number()} << 32 | uint64_t{row.has_crc32c} << 40 |
+                      static_cast<uint64_t>(row.dtype) << 48 | uint64_t{row.rank} << 56);
   }
   size_t compared = 0;
   for (auto [at, end] = by_hash_.equal_range(hash); at != end && compared < kMostCompared;
@@ -98,9 +99,16 @@ uint32_t IndexedFiles::MakeLayout(const File &file) {
   order.erase(std::unique(order.begin(), order.end(),
                           [&](uint32_t a, uint32_t b) { return key(a) == key(b); }),
               order.end());
-  layout.has_crcs =
+  const bool has_crcs =
       std::any_of(rows.begin(), rows.end(), [](const SharedRow &row) { return row.has_crc32c; });
-  layout.files_in_block = std::max<size_t>(1, kCrcsInBlock / std::max<size_t>(rows.size(), 1));
+  layout.crcs = PerFile<uint32_t>(has_crcs ? rows.size() : 0);
+  uint32_t known = 0;
+  for (const SharedRow &row : rows) {
+    layout.known.push_back(known);
+    if (row.dtype != tensor::DType::kInvalid) ++known;
+  }
+  if (known == 0) layout.known = {};
+  layout.numbers = PerFile<double>(known);
   layouts_.push_back(std::move(layout));
   const Layout &made = layouts_.back();
   for (uint32_t begin = 0; begin < made.order.size();) {
@@ -128,19 +136,6 @@ uint32_t IndexedFiles::FindExtents(Layout *layout) const {
   return static_cast<uint32_t>(count);
 }
 
-// Replaces what a call that ran out of memory may have left.
-void IndexedFiles::AddCrcs(Layout *layout, std::span<const Row> rows) const {
-  if (!layout->has_crcs) return;
-  const size_t place = layout->files.size();
-  const size_t block = place / layout->files_in_block;
-  const size_t at = place % layout->files_in_block;
-  layout->crcs.resize(block + 1);
-  std::vector<uint32_t> &crcs = layout->crcs[block];
-  crcs.resize(at * rows.size());
-  for (const Row &row : rows) crcs.push_back(row.crc32c);
-  if (at + 1 == layout->files_in_block) crcs.shrink_to_fit();
-}
-
 void IndexedFiles::Add(const File &file, std::span<const Row> rows) {
   const auto is_record = [](const Row &row) { return !(row.kind == EntryKind::Shape()); };
   const auto first = std::find_if(rows.begin(), rows.end(), is_record);
@@ -153,7 +148,14 @@ void IndexedFiles::Add(const File &file, std::span<const Row> rows) {
   const uint32_t arranged =
       FindRecent(known, arrangement).value_or(static_cast<uint32_t>(known.size()));
   if (arranged == known.size()) known.push_back(arrangement);
-  AddCrcs(&layout, rows);
+  layout.crcs.Add(layout.files.size(), [&](std::vector<uint32_t> *crcs) {
+    for (const Row &row : rows) crcs->push_back(row.crc32c);
+  });
+  layout.numbers.Add(layout.files.size(), [&](std::vector<double> *numbers) {
+    for (const Row &row : rows) {
+      if (row.number.dtype != tensor::DType::kInvalid) numbers->push_back(row.number.number);
+    }
+  });
   const auto id = static_cast<uint32_t>(files_.size());
   const auto place = static_cast<uint32_t>(layout.files.size());
   files_.push_back({file.step, file.global_step, number, place, arranged});
@@ -189,20 +191,19 @@ void IndexedFiles::AppendEntries(const Place &place, const StoredFile &file,
   const Layout &layout = layouts_[place.layout];
   const Arrangement &arrangement = layout.arrangements[file.arrangement];
   const Extent *const extents = layout.extents.data() + arrangement.block * layout.rows.size();
-  const uint32_t *crcs = nullptr;
-  if (layout.has_crcs) {
-    crcs = layout.crcs[file.place / layout.files_in_block].data() +
-           file.place % layout.files_in_block * layout.rows.size();
-  }
+  const uint32_t *const crcs = layout.crcs.Of(file.place);
+  const double *const numbers = layout.numbers.Of(file.place);
   for (uint32_t i = place.begin; i < place.begin + place.count; ++i) {
     const uint32_t number = layout.order[i];
     const SharedRow &row = layout.rows[number];
     const Extent &extent = extents[number];
     const bool is_record = !(row.kind == EntryKind::Shape());
+    const bool is_known = row.dtype != tensor::DType::kInvalid;
     entries->push_back({file.step, file.global_step,
                         is_record ? arrangement.start + extent.start : extent.start, extent.length,
                         crcs == nullptr ? 0 : crcs[number], layout.worker, row.kind, row.has_crc32c,
-                        extent.parts});
+                        extent.parts,
+                        {is_known ? numbers[layout.known[number]] : 0, row.dtype, row.rank}});
   }
 }
 

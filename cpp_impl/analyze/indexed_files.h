@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyze/entry.h"
+#include "analyze/per_file.h"
 #include "analyze/sorted_entries.h"
 #include "base/mode.h"
 
@@ -23,7 +24,7 @@ struct SavedStep {
 
 // A job lists the same tensors in the same order at each of its steps: files share that list, a
 // layout.  Nearly always their records also have the same lengths, an arrangement.  So a further
-// file adds little more than its checksums.  A trial has very many entries: they are made when they
+// file adds little more than its checksums and its known numbers.  A trial has very many entries: they are made when they
 // are read.  For one thread at a time, including readers.
 class IndexedFiles {
  public:
@@ -47,6 +48,7 @@ class IndexedFiles {
     uint32_t length;
     uint64_t start;
     uint32_t parts;  // see Entry
+    KnownNumber number = {};
   };
 
   // Adds what a file lists.  Of a tensor and kind that is listed twice, in the file or in files of
@@ -68,6 +70,8 @@ class IndexedFiles {
     uint32_t tensor;
     EntryKind kind;
     bool has_crc32c;
+    tensor::DType dtype;  // of a known number
+    uint8_t rank;
     bool operator==(const SharedRow &) const = default;
   };
   // Where the record of a row lies.
@@ -90,9 +94,9 @@ class IndexedFiles {
     std::vector<Extent> extents = {};  // block by block, row by row
     std::vector<Arrangement> arrangements = {};
     std::vector<uint32_t> files = {};  // that have the layout
-    bool has_crcs = false;             // of any row
-    size_t files_in_block = 1;
-    std::vector<std::vector<uint32_t>> crcs = {};  // in blocks of files, row by row
+    PerFile<uint32_t> crcs = {};       // of each row, if any row has one
+    std::vector<uint32_t> known = {};  // for each row, its place among known numbers, if it has one
+    PerFile<double> numbers = {};      // that are known
   };
   struct StoredFile {
     int64_t step;
@@ -132,7 +136,6 @@ class IndexedFiles {
   uint32_t FindExtents(Layout *layout) const;
   uint16_t WorkerOf(uint32_t file) const { return layouts_[files_[file].layout].worker; }
   size_t FirstAt(const std::vector<uint32_t> &files, int64_t step) const;
-  void AddCrcs(Layout *layout, std::span<const Row> rows) const;
   std::span<const uint32_t> FilesAt(Mode mode, int64_t step) const;
   const Place *Find(uint32_t tensor, uint32_t layout) const;
   void Collect(uint32_t tensor, Mode mode, int64_t step, std::vector<Entry> *entries) const;

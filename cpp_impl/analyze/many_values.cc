@@ -1,6 +1,7 @@
 #include "analyze/many_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <thread>
@@ -22,6 +23,24 @@ constexpr size_t kLargestChunk = 64;
 
 // The most records that are requested from a bucket in one go.
 constexpr size_t kRemoteBatch = 1024;
+
+// Returns the value that the record holds, or nothing if only the record says which it is.
+std::optional<tensor::Value> ValueOf(const KnownNumber &known, ValueBlocks *blocks) {
+  const auto exactly = [&](auto element) -> std::optional<tensor::Value> {
+    if (static_cast<double>(element) != known.number) return {};
+    const ByteSpan bytes(reinterpret_cast<const std::byte *>(&element), sizeof element);
+    return blocks->CopyOf(known.dtype, bytes, std::vector<int64_t>(known.rank, 1));
+  };
+  constexpr double kExactIntegers = double{int64_t{1} << 53};
+  switch (known.dtype) {
+    case tensor::DType::kFloat32: return exactly(static_cast<float>(known.number));
+    case tensor::DType::kFloat64: return exactly(known.number);
+    case tensor::DType::kInt64:
+      if (!(std::abs(known.number) < kExactIntegers)) return {};
+      return exactly(static_cast<int64_t>(known.number));
+    default: return {};
+  }
+}
 
 // Suppresses the refresh by queries.
 class HoldRefresh {
@@ -48,6 +67,7 @@ class Reading {
   }
 
   Result<std::vector<StepValue>> Run() {
+    TakeNumbers();
     if (trial_.GetEventFiles().ReadsAtOnce() > 1) {
       ReadRemote();
     } else {
@@ -58,11 +78,28 @@ class Reading {
   }
 
  private:
+  // Numbers in index files need not be read from event files.
+  void TakeNumbers() {
+    ValueBlocks blocks;
+    blocks.Expect(entries_.size());
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (!entries_[i]) continue;
+      auto value = ValueOf(entries_[i]->number, &blocks);
+      if (!value) continue;
+      Keep(i, *std::move(value));
+      entries_[i].reset();
+    }
+  }
+
   // Returns the number of threads that pay, with the caller's.
   size_t Readers() const {
     uint64_t bytes = 0;
-    for (const auto &entry : entries_) bytes += entry ? entry->length : 0;
-    const uint64_t useful = std::max<uint64_t>(entries_.size() / kStepsPerReader,
+    size_t records = 0;
+    for (const auto &entry : entries_) {
+      bytes += entry ? entry->length : 0;
+      records += entry ? 1 : 0;
+    }
+    const uint64_t useful = std::max<uint64_t>(records / kStepsPerReader,
                                                std::min<uint64_t>(bytes / kBytesPerReader, 64));
     if (useful <= 1) return 1;  // asking for the processors opens a file
     const auto processors = std::max<size_t>(std::thread::hardware_concurrency(), 1);
@@ -118,12 +155,15 @@ class Reading {
 
   // Keeps the value of a step if it is the right one.
   void Take(size_t i, ReadTensor read) {
-    const EntryKind kind = entries_[i]->kind;
-    if (!tensor_.IsNameOf(kind, read.name)) return;
-    if (query_.reduction && kind == EntryKind::Raw()) {
-      values_[i].value = Tensor::Reduce(read.value, *query_.reduction);
+    if (tensor_.IsNameOf(entries_[i]->kind, read.name)) Keep(i, std::move(read.value));
+  }
+
+  // Keeps the value of a step's entry.
+  void Keep(size_t i, tensor::Value value) {
+    if (query_.reduction && entries_[i]->kind == EntryKind::Raw()) {
+      values_[i].value = Tensor::Reduce(value, *query_.reduction);
     } else {
-      values_[i].value = std::move(read.value);
+      values_[i].value = std::move(value);
     }
     is_read_[i] = 1;
   }

@@ -78,6 +78,9 @@ void TensorTable::AddRecords(const format::IndexFile &index) {
     if (saved && !saved->tensor.empty()) {
       row.kind = EntryKind::Of(saved->reduction);
       name = saved->tensor;
+    } else if (location.number) {
+      // Of statistics, there may be very many.
+      row.number = {location.number->number, location.number->dtype, location.number->rank};
     }
     row.tensor = GetOrCreate(name).Number();
     rows_.push_back(row);

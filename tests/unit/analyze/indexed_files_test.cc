@@ -108,27 +108,32 @@ TEST_F(IndexedFilesTest, ModesAndWorkersAreApart) {
 TEST_F(IndexedFilesTest, AgreesWithAMapOfRandomFiles) {
   std::mt19937 random(1);
   const auto draw = [&](uint32_t below) { return static_cast<uint32_t>(random() % below); };
-  std::map<std::tuple<uint32_t, int64_t, uint16_t>, std::pair<uint64_t, uint32_t>> all;
+  using Kept = std::tuple<uint64_t, uint32_t, double, tensor::DType>;
+  std::map<std::tuple<uint32_t, int64_t, uint16_t>, Kept> all;
   for (int i = 0; i < 3000; ++i) {
     const int64_t step = draw(400);
     const auto worker = static_cast<uint16_t>(draw(3));
     std::vector<Row> rows;
     for (uint32_t n = draw(6); n > 0; --n) {
       rows.push_back(Record(draw(8), draw(1000), draw(3), draw(1u << 31)));
+      if (draw(2) == 0) rows.back().number = {double{1} + draw(1000), tensor::DType::kInt8, 0};
     }
     Add(step, rows, worker);
-    for (const Row &row : rows) all[{row.tensor, step, worker}] = {row.start, row.crc32c};
+    for (const Row &row : rows) {
+      all[{row.tensor, step, worker}] = {row.start, row.crc32c, row.number.number,
+                                         row.number.dtype};
+    }
     if (i % 500 != 499) continue;
     for (uint32_t tensor = 0; tensor < 8; ++tensor) {
       for (int64_t at = 0; at < 400; ++at) {
-        std::vector<std::pair<uint64_t, uint32_t>> wanted;
+        std::vector<Kept> wanted;
         for (uint16_t each = 0; each < 3; ++each) {
           const auto found = all.find({tensor, at, each});
           if (found != all.end()) wanted.push_back(found->second);
         }
-        std::vector<std::pair<uint64_t, uint32_t>> got;
+        std::vector<Kept> got;
         for (const Entry &entry : files_.At(tensor, Mode::kTrain, at)) {
-          got.emplace_back(entry.start, entry.crc32c);
+          got.emplace_back(entry.start, entry.crc32c, entry.number.number, entry.number.dtype);
         }
         ASSERT_EQ(got, wanted) << tensor << " at " << at;
       }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -69,6 +70,42 @@ TEST_F(ManyValuesTest, AreThoseOfAllSteps) {
   for (const StepValue &each : values) {
     EXPECT_THAT(Floats(each.value), ElementsAre(static_cast<float>(each.step)));
   }
+}
+
+// Numbers in the index differ from those in the records here, to tell them apart.
+TEST_F(ManyValuesTest, NumbersOfTheIndexAreEnough) {
+  using tensor::DType;
+  const auto put = [&](int64_t step, DType dtype, double number, uint8_t rank) {
+    StepFiles files(step);
+    files.Add("a", {static_cast<float>(step)});
+    files.Index().tensors[0].number = {number, dtype, rank, 1};
+    files.Put(*store_);
+  };
+  put(0, DType::kFloat32, 0.5, 0);
+  put(1, DType::kFloat64, 0.1, 2);
+  put(2, DType::kInt64, -7, 1);
+  // What these are says only the record.
+  put(3, DType::kFloat32, std::nan(""), 1);
+  put(4, DType::kFloat32, 0.1, 1);
+  put(5, DType::kInt64, 0x1p60, 1);
+  put(6, DType::kBFloat16, 0.5, 1);
+  put(7, DType::kFloat32, 1e300, 1);
+  const std::vector<StepValue> values = Read();
+  ASSERT_THAT(values, SizeIs(8));
+  EXPECT_THAT(Floats(values[0].value), ElementsAre(0.5F));
+  EXPECT_THAT(values[0].value->shape, IsEmpty());
+  EXPECT_EQ(values[1].value->dtype, DType::kFloat64);
+  EXPECT_EQ(Take(tensor::ToDouble(*values[1].value)), 0.1);
+  EXPECT_THAT(values[1].value->shape, ElementsAre(1, 1));
+  EXPECT_EQ(values[2].value->dtype, DType::kInt64);
+  EXPECT_EQ(Take(tensor::ToDouble(*values[2].value)), -7);
+  for (size_t i = 3; i < 8; ++i) {
+    EXPECT_THAT(Floats(values[i].value), ElementsAre(static_cast<float>(i))) << i;
+  }
+  const std::vector<StepValue> means =
+      Read({0, 2, Mode::kGlobal, "", kMean});
+  EXPECT_EQ(Take(tensor::ToDouble(*means[0].value)), 0.5);
+  EXPECT_EQ(Take(tensor::ToDouble(*means[1].value)), 0.1);
 }
 
 TEST_F(ManyValuesTest, ARangeBeginsWithItsFirstStepAndStopsBeforeItsEnd) {
