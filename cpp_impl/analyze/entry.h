@@ -35,9 +35,9 @@ class EntryKind {
 
 // The only element of a record, as its index file has it.
 struct KnownNumber {
-  double number = 0;                             // rounded, if it is an integer of more than 53 bits
+  double number = 0;  // rounded, if it is an integer of more than 53 bits
   tensor::DType dtype = tensor::DType::kInvalid;  // kInvalid: not known
-  uint8_t rank = 0;                              // of the tensor, whose sizes are all 1
+  uint8_t rank = 0;                               // of the tensor, whose sizes are all 1
 };
 
 // One record, or one saved shape, of a tensor.

@@ -59,8 +59,7 @@ void IndexedFiles::Split(std::span<const Row> rows, uint64_t start) {
   extents_.clear();
   for (const Row &row : rows) {
     const bool is_record = !(row.kind == EntryKind::Shape());
-    shared_.push_back(
-        {row.tensor, row.kind, row.has_crc32c, row.number.dtype, row.number.rank});
+    shared_.push_back({row.tensor, row.kind, row.has_crc32c, row.number.dtype, row.number.rank});
     extents_.push_back({is_record ? row.start - start : row.start, row.length, row.parts});
   }
 }
@@ -199,9 +198,14 @@ void IndexedFiles::AppendEntries(const Place &place, const StoredFile &file,
     const Extent &extent = extents[number];
     const bool is_record = !(row.kind == EntryKind::Shape());
     const bool is_known = row.dtype != tensor::DType::kInvalid;
-    entries->push_back({file.step, file.global_step,
-                        is_record ? arrangement.start + extent.start : extent.start, extent.length,
-                        crcs == nullptr ? 0 : crcs[number], layout.worker, row.kind, row.has_crc32c,
+    entries->push_back({file.step,
+                        file.global_step,
+                        is_record ? arrangement.start + extent.start : extent.start,
+                        extent.length,
+                        crcs == nullptr ? 0 : crcs[number],
+                        layout.worker,
+                        row.kind,
+                        row.has_crc32c,
                         extent.parts,
                         {is_known ? numbers[layout.known[number]] : 0, row.dtype, row.rank}});
   }

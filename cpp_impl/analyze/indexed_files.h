@@ -24,8 +24,8 @@ struct SavedStep {
 
 // A job lists the same tensors in the same order at each of its steps: files share that list, a
 // layout.  Nearly always their records also have the same lengths, an arrangement.  So a further
-// file adds little more than its checksums and its known numbers.  A trial has very many entries: they are made when they
-// are read.  For one thread at a time, including readers.
+// file adds little more than its checksums and its known numbers.  A trial has very many entries:
+// they are made when they are read.  For one thread at a time, including readers.
 class IndexedFiles {
  public:
   IndexedFiles();

@@ -97,7 +97,7 @@ class Reading {
     size_t records = 0;
     for (const auto &entry : entries_) {
       bytes += entry ? entry->length : 0;
-      records += entry ? 1 : 0;
+      if (entry) ++records;
     }
     const uint64_t useful = std::max<uint64_t>(records / kStepsPerReader,
                                                std::min<uint64_t>(bytes / kBytesPerReader, 64));

@@ -29,9 +29,9 @@ struct StepValue {
   Result<tensor::Value> value;
 };
 
-// Reads all steps of the query at which the tensor was saved, in order: a number from its index file,
-// if that has it, else a record.  A step fails as Tensor::Value() or Tensor::Reduction() does, alone.  Up to kMostReaders threads read, the
-// caller's among them.
+// Reads all steps of the query at which the tensor was saved, in order: a number from its index
+// file, if that has it, else a record.  A step fails as Tensor::Value() or Tensor::Reduction()
+// does, alone.  Up to kMostReaders threads read, the caller's among them.
 //
 // Fails as Trial::MaybeRefresh(), also if the trial is cancelled meanwhile.
 constexpr size_t kMostReaders = 8;

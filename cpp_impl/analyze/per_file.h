@@ -15,9 +15,10 @@ class PerFile {
   PerFile() = default;
   // Each file has `width` values.
   explicit PerFile(size_t width)
-      : width_(width), files_in_block_(std::max<size_t>(1, kInBlock / std::max<size_t>(width, 1))) {}
+      : width_(width),
+        files_in_block_(std::max<size_t>(1, kInBlock / std::max<size_t>(width, 1))) {}
 
-  // Calls `append(values)`, which appends the values of the file at `place`, the next one.  Replaces
+  // Calls `append(values)`, which appends the values of the file at `place`, the next one. Replaces
   // what a call that ran out of memory may have left.
   template <class Append>
   void Add(size_t place, Append append) {

@@ -102,8 +102,7 @@ TEST_F(ManyValuesTest, NumbersOfTheIndexAreEnough) {
   for (size_t i = 3; i < 8; ++i) {
     EXPECT_THAT(Floats(values[i].value), ElementsAre(static_cast<float>(i))) << i;
   }
-  const std::vector<StepValue> means =
-      Read({0, 2, Mode::kGlobal, "", kMean});
+  const std::vector<StepValue> means = Read({0, 2, Mode::kGlobal, "", kMean});
   EXPECT_EQ(Take(tensor::ToDouble(*means[0].value)), 0.5);
   EXPECT_EQ(Take(tensor::ToDouble(*means[1].value)), 0.1);
 }
