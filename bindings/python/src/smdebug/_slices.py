@@ -25,7 +25,7 @@ def default_tasks(parts: Sequence[Scan]) -> int:
     if table == "findings":
         return -(-len(parts) // 8)
     is_remote = any(value.startswith("s3://") for name, value in parts[0].options if name == "path")
-    at_least, usual = (8, 32) if is_remote else (16, 128)
+    at_least, usual = (8, 32) if is_remote else (32, 128)
     return min(-(-len(parts) // at_least), max(_FEW_TASKS, -(-len(parts) // usual)))
 
 
