@@ -31,7 +31,7 @@ std::optional<tensor::Value> ValueOf(const KnownNumber &known, ValueBlocks *bloc
     const ByteSpan bytes(reinterpret_cast<const std::byte *>(&element), sizeof element);
     return blocks->CopyOf(known.dtype, bytes, std::vector<int64_t>(known.rank, 1));
   };
-  constexpr double kExactIntegers = double{int64_t{1} << 53};
+  constexpr double kExactIntegers = 0x1p53;
   switch (known.dtype) {
     case tensor::DType::kFloat32: return exactly(static_cast<float>(known.number));
     case tensor::DType::kFloat64: return exactly(known.number);

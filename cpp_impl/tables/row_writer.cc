@@ -73,12 +73,12 @@ const format::SavedNumber *NumberOfRow(const StepRow &row) {
 
 // Returns the shape of one element.
 const std::vector<int64_t> &Ones(size_t rank) {
-  static const auto *const shapes = [] {
+  static const auto *const kShapes = [] {
     auto *made = new std::vector<std::vector<int64_t>>;  // never freed, on purpose
     for (size_t i = 0; i <= size_t{tensor::kMaxRank}; ++i) made->emplace_back(i, 1);
     return made;
   }();
-  return (*shapes)[rank];
+  return (*kShapes)[rank];
 }
 
 // What any of some rows has.  Mostly all of them have a statistic, or none.
