@@ -82,10 +82,12 @@ func TestEachValueMayEndEarlyOrPanic(t *testing.T) {
 }
 
 func TestEachValueReportsErrors(t *testing.T) {
-	path := record(t, 3, loss)
+	path := record(t, 3, func(int64) map[string]smdebug.View {
+		return map[string]smdebug.View{"x": smdebug.ViewOf([]float32{1, 2})}
+	})
 	damaged := got(filepath.Glob(filepath.Join(path, "events", "*", "000000000001_*")))(t)
 	must(t, os.WriteFile(damaged[0], []byte("no event file"), 0o600))
-	tensor := tensorOf(t, openTrial(t, path), "loss")
+	tensor := tensorOf(t, openTrial(t, path), "x")
 	var failed, read []int64
 	for at, err := range tensor.EachValue(0, math.MaxInt64, smdebug.Train) {
 		if err != at.Err || (err == nil) == (at.Value == nil) {
