@@ -30,8 +30,11 @@ def _without_times(path: Path) -> bytes:
         return _events_without_times(bytearray(content))
     if path.parent.parent.name == "index":
         index = json.loads(content)
+        index["meta"].pop("time_us", None)
+        index.pop("crc32c", None)
         for payload in index["tensor_payload"]:
             del payload["crc32c"]
+            payload.pop("us", None)
         return json.dumps(index).encode()
     if path.parent.parent.name == "collections":
         return _RUN.sub(b"", content)
