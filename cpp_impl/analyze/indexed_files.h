@@ -70,7 +70,7 @@ class IndexedFiles {
     uint32_t tensor;
     EntryKind kind;
     bool has_crc32c;
-    tensor::DType dtype;  // of a known number
+    tensor::DType dtype;  // kInvalid: the number is not known
     uint8_t rank;
     bool operator==(const SharedRow &) const = default;
   };

@@ -79,7 +79,7 @@ void TensorTable::AddRecords(const format::IndexFile &index) {
       row.kind = EntryKind::Of(saved->reduction);
       name = saved->tensor;
     } else if (location.number) {
-      // Of statistics, there may be very many.
+      // Numbers of statistics are not kept: there may be very many.
       row.number = {location.number->number, location.number->dtype, location.number->rank};
     }
     row.tensor = GetOrCreate(name).Number();

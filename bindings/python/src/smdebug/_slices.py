@@ -8,7 +8,11 @@ from smdebug.tables.scan import Scan
 
 __all__ = ["default_tasks", "slices"]
 
-_FEW_TASKS = 8
+# The least parts of a task, and the number in each of many tasks, by the place of the trials.
+_OF_BUCKET = (8, 32)
+_OF_FOLDER = (32, 128)
+_OF_RULES = 8
+_MANY_TASKS = 8
 
 T = TypeVar("T")
 
@@ -19,14 +23,13 @@ def default_tasks(parts: Sequence[Scan]) -> int:
     Engines take 20 ms to 200 ms to start a task, and most tables have few rows in a part, which a
     file system returns in 0.2 ms and a bucket in 100 ms.  Rules take longer than rows of scalars.
     """
-    table = parts[0].table if parts else "tensors"
-    if table == "tensors":
+    if not parts or parts[0].table == "tensors":
         return len(parts)
-    if table == "findings":
-        return -(-len(parts) // 8)
+    if parts[0].table == "findings":
+        return -(-len(parts) // _OF_RULES)
     is_remote = any(value.startswith("s3://") for name, value in parts[0].options if name == "path")
-    at_least, usual = (8, 32) if is_remote else (32, 128)
-    return min(-(-len(parts) // at_least), max(_FEW_TASKS, -(-len(parts) // usual)))
+    least, usual = _OF_BUCKET if is_remote else _OF_FOLDER
+    return min(-(-len(parts) // least), max(_MANY_TASKS, -(-len(parts) // usual)))
 
 
 def slices(items: Sequence[T], most: int) -> List[Sequence[T]]:

@@ -317,6 +317,8 @@ class Tensor(TensorDisplay):
     ) -> Dict[int, np.ndarray[Any, Any]]:
         """Returns the values at all steps of a mode, by step, in one call of the C library.
 
+        Scalars are in the index files, which the trial has read: their event files are not opened.
+
         Parameters
         ----------
         mode, worker
