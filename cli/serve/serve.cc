@@ -211,10 +211,11 @@ class Serve final : public Command {
   }
 
  private:
-  // Threads that read at once would each keep the memory that they have freed, with glibc.
+  // With glibc each heap keeps what its threads have freed.  The threads share one: they wait for
+  // files more than for memory.
   static void LimitHeaps() {
 #ifdef M_ARENA_MAX
-    constexpr int kHeaps = 2;
+    constexpr int kHeaps = 1;
     constexpr int kLargeBlock = 128 * 1024;  // freed at once
     static_cast<void>(mallopt(M_ARENA_MAX, kHeaps));
     static_cast<void>(mallopt(M_MMAP_THRESHOLD, kLargeBlock));

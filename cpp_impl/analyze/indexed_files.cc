@@ -14,15 +14,6 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
   return hash ^ (hash >> 29);
 }
 
-// Returns the place of `wanted` among some, or nothing if it is not there.
-template <class Items>
-std::optional<uint32_t> FindRecent(const Items &items, const typename Items::value_type &wanted) {
-  for (size_t i = items.size(); i > 0 && items.size() - i < kRecent; --i) {
-    if (items[i - 1] == wanted) return static_cast<uint32_t>(i - 1);
-  }
-  return {};
-}
-
 }  // namespace
 
 IndexedFiles::IndexedFiles()
@@ -135,6 +126,22 @@ uint32_t IndexedFiles::FindExtents(Layout *layout) const {
   return static_cast<uint32_t>(count);
 }
 
+uint32_t IndexedFiles::FindArrangement(const Arrangement &wanted) {
+  std::vector<uint32_t> &known = layouts_[wanted.layout].arrangements;
+  for (size_t i = known.size(); i > 0 && known.size() - i < kRecent; --i) {
+    if (arrangements_[known[i - 1]] == wanted) return known[i - 1];
+  }
+  const auto made = static_cast<uint32_t>(arrangements_.size());
+  arrangements_.push_back(wanted);
+  known.push_back(made);
+  return made;
+}
+
+void IndexedFiles::Settle() {
+  shared_ = {};
+  extents_ = {};
+}
+
 void IndexedFiles::Add(const File &file, std::span<const Row> rows) {
   const auto is_record = [](const Row &row) { return !(row.kind == EntryKind::Shape()); };
   const auto first = std::find_if(rows.begin(), rows.end(), is_record);
@@ -142,11 +149,7 @@ void IndexedFiles::Add(const File &file, std::span<const Row> rows) {
   Split(rows, start);
   const uint32_t number = FindLayout(file);
   Layout &layout = layouts_[number];
-  const Arrangement arrangement{start, FindExtents(&layout)};
-  std::vector<Arrangement> &known = layout.arrangements;
-  const uint32_t arranged =
-      FindRecent(known, arrangement).value_or(static_cast<uint32_t>(known.size()));
-  if (arranged == known.size()) known.push_back(arrangement);
+  const uint32_t arrangement = FindArrangement({start, number, FindExtents(&layout)});
   layout.crcs.Add(layout.files.size(), [&](std::vector<uint32_t> *crcs) {
     for (const Row &row : rows) crcs->push_back(row.crc32c);
   });
@@ -157,7 +160,7 @@ void IndexedFiles::Add(const File &file, std::span<const Row> rows) {
   });
   const auto id = static_cast<uint32_t>(files_.size());
   const auto place = static_cast<uint32_t>(layout.files.size());
-  files_.push_back({file.step, file.global_step, number, place, arranged});
+  files_.push_back({file.step, file.global_step, arrangement, place});
   layout.files.push_back(id);
   by_step_[ModeIndex(file.mode)].Add(id);
 }
@@ -188,7 +191,7 @@ const IndexedFiles::Place *IndexedFiles::Find(uint32_t tensor, uint32_t layout) 
 void IndexedFiles::AppendEntries(const Place &place, const StoredFile &file,
                                  std::vector<Entry> *entries) const {
   const Layout &layout = layouts_[place.layout];
-  const Arrangement &arrangement = layout.arrangements[file.arrangement];
+  const Arrangement &arrangement = arrangements_[file.arrangement];
   const Extent *const extents = layout.extents.data() + arrangement.block * layout.rows.size();
   const uint32_t *const crcs = layout.crcs.Of(file.place);
   const double *const numbers = layout.numbers.Of(file.place);
@@ -230,10 +233,11 @@ void IndexedFiles::Collect(uint32_t tensor, Mode mode, int64_t step,
   std::optional<uint16_t> before;  // the worker
   for (const uint32_t id : FilesAt(mode, step)) {
     const StoredFile &file = files_[id];
-    const uint16_t worker = layouts_[file.layout].worker;
+    const uint32_t layout = LayoutOf(file);
+    const uint16_t worker = layouts_[layout].worker;
     has_worker_twice = has_worker_twice || before == worker;
     before = worker;
-    const Place *const place = Find(tensor, file.layout);
+    const Place *const place = Find(tensor, layout);
     if (place != nullptr) AppendEntries(*place, file, entries);
   }
   if (!has_worker_twice) return;

@@ -62,6 +62,9 @@ class IndexedFiles {
   // Returns the steps at which a tensor was saved, ascending; a step may be repeated.
   std::vector<SavedStep> Steps(uint32_t tensor, Mode mode) const;
 
+  // Frees memory that only Add() needs, which may be called again all the same.
+  void Settle();
+
   size_t Layouts() const { return layouts_.size(); }
 
  private:
@@ -83,7 +86,8 @@ class IndexedFiles {
   };
   struct Arrangement {
     uint64_t start;  // of the first record
-    uint32_t block;  // of extents
+    uint32_t layout;
+    uint32_t block;  // of the layout's extents
     bool operator==(const Arrangement &) const = default;
   };
   struct Layout {
@@ -92,7 +96,7 @@ class IndexedFiles {
     std::vector<SharedRow> rows;       // as listed
     std::vector<uint32_t> order = {};  // the rows by tensor and kind, each once
     std::vector<Extent> extents = {};  // block by block, row by row
-    std::vector<Arrangement> arrangements = {};
+    std::vector<uint32_t> arrangements = {};
     std::vector<uint32_t> files = {};  // that have the layout
     PerFile<uint32_t> crcs = {};       // of each row, if any row has one
     std::vector<uint32_t> known = {};  // for each row, its place among known numbers, if it has one
@@ -101,9 +105,8 @@ class IndexedFiles {
   struct StoredFile {
     int64_t step;
     int64_t global_step;
-    uint32_t layout;
-    uint32_t place;        // among the files of the layout
-    uint32_t arrangement;  // of the layout
+    uint32_t arrangement;
+    uint32_t place;  // among the files of the layout
   };
   struct FileOrder {
     const IndexedFiles *files;
@@ -134,7 +137,9 @@ class IndexedFiles {
   uint32_t FindLayout(const File &file);
   uint32_t MakeLayout(const File &file);
   uint32_t FindExtents(Layout *layout) const;
-  uint16_t WorkerOf(uint32_t file) const { return layouts_[files_[file].layout].worker; }
+  uint32_t FindArrangement(const Arrangement &wanted);
+  uint32_t LayoutOf(const StoredFile &file) const { return arrangements_[file.arrangement].layout; }
+  uint16_t WorkerOf(uint32_t file) const { return layouts_[LayoutOf(files_[file])].worker; }
   size_t FirstAt(const std::vector<uint32_t> &files, int64_t step) const;
   std::span<const uint32_t> FilesAt(Mode mode, int64_t step) const;
   const Place *Find(uint32_t tensor, uint32_t layout) const;
@@ -143,6 +148,7 @@ class IndexedFiles {
 
   std::vector<Layout> layouts_;
   std::unordered_multimap<uint64_t, uint32_t> by_hash_;  // layouts
+  std::vector<Arrangement> arrangements_;                // of all layouts
   std::vector<StoredFile> files_;                        // in the order of their addition
   std::array<FilesByStep, kModes.size()> by_step_;
   std::vector<std::vector<Place>> places_;          // by tensor, then by layout

@@ -98,6 +98,11 @@ void TensorTable::Add(int64_t global_step, uint16_t worker, const format::IndexF
   files_.Add({index.mode, index.mode_step, global_step, worker}, rows_);
 }
 
+void TensorTable::Settle() {
+  rows_ = {};
+  files_.Settle();
+}
+
 const TensorEntries *TensorTable::Find(std::string_view name) const {
   const auto found = tensors_.find(name);
   return found == tensors_.end() ? nullptr : &found->second->entries;

@@ -65,6 +65,9 @@ class TensorTable {
   // Stores all entries of the index file of that worker and step.
   void Add(int64_t global_step, uint16_t worker, const format::IndexFile &index);
 
+  // Frees memory that only Add() needs, which may be called again all the same.
+  void Settle();
+
   // Returns NULL if no tensor has that name.  The pointer stays valid as the table grows.
   const TensorEntries *Find(std::string_view name) const;
   // Returns all tensors, sorted by name.

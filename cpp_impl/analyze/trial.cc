@@ -287,6 +287,7 @@ Status Trial::LookLocked() {
   if (!are_collections_final_) SMD_RETURN_IF_ERROR(LoadCollections().GetStatus());
   const MutexLock lock(mutex_);
   steps_.End();
+  tensors_.Settle();
   scanner_.Finish();
   has_ended_ = true;
   return scanned;
