@@ -18,9 +18,9 @@ constexpr Clock::Duration kBetweenTimes = std::chrono::seconds(1);
 // Holds a sample and its estimates, one for each estimate size.
 class Estimates {
  public:
-  explicit Estimates(const Sample &sample) : sample_(sample) {}
+  explicit Estimates(Sample &sample) : sample_(sample) {}
 
-  const Sample &Of(int64_t most) {
+  Sample &Of(int64_t most) {
     const tensor::View *elements = sample_.RealElements();
     if (most == 0 || elements == nullptr || elements->ElementCount() <= most) return sample_;
     if (!first_) first_.emplace(most, sample_.Estimated(most));
@@ -34,7 +34,7 @@ class Estimates {
  private:
   using Estimate = std::pair<int64_t, Sample>;
 
-  const Sample &sample_;
+  Sample &sample_;
   std::optional<Estimate> first_;  // most rules have the same size
   std::list<Estimate> others_;
 };
@@ -133,9 +133,8 @@ RuleSet::Known &Evaluation::Find(std::string_view tensor, const Membership &memb
   RuleSet::Known &known = found->second;
   known.wanting.clear();
   for (size_t i = 0; i < set_->entries_.size(); ++i) {
-    if (set_->entries_[i].rule->Wants(tensor, membership)) {
-      known.wanting.push_back(static_cast<uint32_t>(i));
-    }
+    const std::optional<size_t> role = set_->entries_[i].rule->RoleOf(tensor, membership);
+    if (role) known.wanting.push_back({static_cast<uint32_t>(i), static_cast<uint32_t>(*role)});
   }
   known.wanting.shrink_to_fit();  // a large model has very many names
   known.is_asked = true;
@@ -147,9 +146,9 @@ void Evaluation::ForgetNames() {
 }
 
 bool Evaluation::Wants(std::string_view tensor, const Membership &membership) {
-  const std::vector<uint32_t> &wanting = Find(tensor, membership).wanting;
-  return std::any_of(wanting.begin(), wanting.end(), [this](size_t i) {
-    const RuleSet::Entry &entry = set_->entries_[i];
+  const auto &wanting = Find(tensor, membership).wanting;
+  return std::any_of(wanting.begin(), wanting.end(), [this](const RuleSet::Wanting &each) {
+    const RuleSet::Entry &entry = set_->entries_[each.entry];
     return !entry.has_ended || !entry.has_seen_tensor;
   });
 }
@@ -162,11 +161,13 @@ void Evaluation::Observe(Sample &sample, const Membership &membership) {
   }
   if (known.worker == sample.Worker()) sample.SetNumber(known.number);
   Estimates estimates(sample);
-  for (const size_t i : known.wanting) {
-    RuleSet::Entry &entry = set_->entries_[i];
+  for (const RuleSet::Wanting &wanting : known.wanting) {
+    RuleSet::Entry &entry = set_->entries_[wanting.entry];
     entry.has_seen_tensor = true;
     if (entry.has_ended) continue;
-    entry.rule->Observe(estimates.Of(entry.rule->SampleSize()), open_[i]);
+    Sample &observed = estimates.Of(entry.rule->SampleSize());
+    observed.SetRole(wanting.role);
+    entry.rule->Observe(observed, open_[wanting.entry]);
   }
 }
 

@@ -1,7 +1,9 @@
 // Defines the interface of a rule.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,10 +65,15 @@ class Rule {
   int64_t SampleSize() const { return sample_size_; }
   void SetSampleSize(int64_t most) { sample_size_ = most; }
 
-  // Reports whether the rule observes tensors of that name.  Called once for each name.
-  virtual bool Wants(std::string_view tensor, const Membership &membership) const = 0;
+  // Returns as which of its kinds of tensors the rule observes those of that name, a number of its
+  // own; or nothing, if it does not observe them.  Called once for each name, and
+  // again if collections change.
+  virtual std::optional<size_t> RoleOf(std::string_view tensor,
+                                       const Membership &membership) const {
+    return Wants(tensor, membership) ? std::optional<size_t>(0) : std::nullopt;
+  }
 
-  // Observes a tensor that the rule needs.
+  // Observes a tensor that the rule needs, whose Role() is what RoleOf() returned.
   virtual void Observe(const Sample &sample, Findings &findings) = 0;
 
   // Called after the last tensor of a step, even if the rule needs none of its tensors.
@@ -107,6 +114,13 @@ class Rule {
   void NoteFinished() { has_finished_ = true; }
 
  private:
+  // Reports whether a rule that observes tensors of one kind observes those of that name.
+  virtual bool Wants(std::string_view tensor, const Membership &membership) const {
+    (void)tensor;
+    (void)membership;
+    return false;
+  }
+
   const std::string name_;
   int64_t sample_size_ = 0;
   bool has_evaluated_ = false;

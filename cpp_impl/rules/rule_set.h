@@ -70,10 +70,15 @@ class RuleSet {
 
     void Count(const Finding &finding);
   };
+  // An entry that needs a tensor, and what the tensor is to its rule.
+  struct Wanting {
+    uint32_t entry;
+    uint32_t role;
+  };
   // What is known of a tensor's name.
   struct Known {
-    std::vector<uint32_t> wanting;  // the entries that need the tensor
-    bool is_asked = false;          // `wanting` holds for the collections of now
+    std::vector<Wanting> wanting;  // the entries that need the tensor
+    bool is_asked = false;         // `wanting` holds for the collections of now
     // The number of the tensor of the first worker that was observed, or 0.
     uint32_t number = 0;
     std::string worker;

@@ -90,13 +90,14 @@ class AttentionEntropyCollapse final : public Rule {
         least_(least),
         patience_(patience) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode)) return;
-    if (roles_.Of(sample) == kLoss) {
+    if (sample.Role() == kLoss) {
       if (const auto loss = LossOf(sample)) losses_.Of(sample.Worker(), "").Add(*loss);
       return;
     }
@@ -143,7 +144,7 @@ class AttentionEntropyCollapse final : public Rule {
     bool have_fallen_ = false;
   };
 
-  mutable Roles roles_;
+  const Roles roles_;
   const double least_;
   const int64_t patience_;
   SampleStates<State> states_;

@@ -51,9 +51,10 @@ class ClassImbalance final : public Rule {
   ClassImbalance(Classified classified, const Limits &limits)
       : Rule("ClassImbalance"), classified_(std::move(classified)), limits_(limits) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
     if (membership.IsIn(kWeightedLosses, tensor)) weighted_.emplace(tensor);
-    return classified_.Ask(tensor, membership);
+    return classified_.RoleOf(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override { classified_.Add(sample); }

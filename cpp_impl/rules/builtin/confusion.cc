@@ -86,8 +86,9 @@ class Confusion final : public Rule {
   Confusion(Classified classified, const Limits &limits)
       : Rule("Confusion"), classified_(std::move(classified)), limits_(limits) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return classified_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return classified_.RoleOf(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override { classified_.Add(sample); }

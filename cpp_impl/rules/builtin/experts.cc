@@ -84,13 +84,14 @@ class DeadExpert final : public Rule {
   DeadExpert(Roles roles, int64_t patience)
       : Rule("DeadExpert"), roles_(std::move(roles)), patience_(patience) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode)) return;
-    if (roles_.Of(sample) == kLoad) return ObserveLoad(sample);
+    if (sample.Role() == kLoad) return ObserveLoad(sample);
     const std::optional<double> norm = sample.Reduce({tensor::ReductionKind::kL2, false});
     if (!norm) return;
     const std::string_view name = sample.Tensor();
@@ -172,7 +173,7 @@ class DeadExpert final : public Rule {
     }
   }
 
-  mutable Roles roles_;
+  const Roles roles_;
   const int64_t patience_;
   SampleStates<std::vector<int64_t>> unused_;
   std::map<std::string, Layer> layers_;

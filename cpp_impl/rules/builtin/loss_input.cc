@@ -47,13 +47,14 @@ class LossInput final : public Rule {
   LossInput(Roles roles, const Limits &limits)
       : Rule("LossInput"), roles_(std::move(roles)), limits_(limits) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
-    const std::optional<size_t> role = roles_.Of(sample);
-    if (!role || !IsTraining(sample.Place().mode)) return;
+    const size_t role = sample.Role();
+    if (!IsTraining(sample.Place().mode)) return;
     // "CrossEntropyLoss_input_" for the input and the target of a loss.
     Input &input =
         inputs_.Of(sample.Worker(), sample.Tensor().substr(0, sample.Tensor().size() - 1));
@@ -137,7 +138,7 @@ class LossInput final : public Rule {
     });
   }
 
-  mutable Roles roles_;
+  const Roles roles_;
   const Limits limits_;
   TensorStates<Input> inputs_;
   Culprits culprits_;

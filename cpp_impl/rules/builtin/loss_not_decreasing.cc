@@ -11,7 +11,6 @@
 #include "rules/support/culprits.h"
 #include "rules/support/loss_names.h"
 #include "rules/support/opponents.h"
-#include "rules/support/roles.h"
 #include "rules/support/sample_states.h"
 #include "rules/support/selector.h"
 #include "rules/support/tensor_names.h"
@@ -51,6 +50,8 @@ constexpr double kSmallPartOfChance = 0.1;
 constexpr double kWorseThanConstant = 1.5;
 constexpr int64_t kStepsToConstant = 40;
 constexpr double kWorseThanFirst = 2;
+
+enum Role : size_t { kLoss, kTarget, kWeight };
 
 // Selects the steps that are compared with each other.
 enum class Choice { kAny, kTraining, kEval, kTrain, kGlobal };
@@ -208,12 +209,15 @@ class LossNotDecreasing final : public Rule {
         selector_(std::move(selector)),
         limits_(limits),
         choice_(choice),
-        weights_({std::move(weights)}) {}
+        weights_(std::move(weights)) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    if (selector_.Matches(tensor, membership)) return true;
-    if (!limits_.learned_percent) return false;
-    return !LossOfTarget(tensor).empty() || weights_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    if (selector_.Matches(tensor, membership)) return kLoss;
+    if (!limits_.learned_percent) return {};
+    if (!LossOfTarget(tensor).empty()) return kTarget;
+    if (weights_.Matches(tensor, membership)) return kWeight;
+    return {};
   }
 
   void Observe(const Sample &sample, Findings &) override {
@@ -221,7 +225,7 @@ class LossNotDecreasing final : public Rule {
       if (limits_.learned_percent) levels_.Of(sample.Worker(), loss).Add(sample);
       return;
     }
-    if (weights_.Of(sample.Tensor())) {
+    if (sample.Role() == kWeight) {
       if (IsTraining(sample.Place().mode)) updates_[std::string(sample.Worker())].Note(sample);
       return;
     }
@@ -410,7 +414,7 @@ class LossNotDecreasing final : public Rule {
   TensorStates<bool> learned_;                       // by worker: some loss fell
   TensorStates<std::map<std::string, bool>> falls_;  // by worker: whether each loss falls
   TensorStates<Opponents> opponents_;                // by worker
-  mutable Roles weights_;
+  const Selector weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker
   Culprits culprits_;
 };

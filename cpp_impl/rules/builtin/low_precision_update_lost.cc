@@ -30,13 +30,14 @@ class LowPrecisionUpdateLost final : public Rule {
   LowPrecisionUpdateLost(Roles roles, const Limits &limits)
       : Rule("LowPrecisionUpdateLost"), roles_(std::move(roles)), limits_(limits) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode)) return;
-    if (roles_.Of(sample) == kGradient) return ObserveGradient(sample);
+    if (sample.Role() == kGradient) return ObserveGradient(sample);
     const tensor::View *form = sample.Form();
     Weight &weight = weights_.Of(sample.Worker(), sample.Tensor(), sample.Number());
     weight.is_other = form == nullptr || !IsHalf(form->dtype);
@@ -98,7 +99,7 @@ class LowPrecisionUpdateLost final : public Rule {
                                 "for its type"));
   }
 
-  mutable Roles roles_;
+  const Roles roles_;
   const Limits limits_;
   TensorStates<Weight> weights_;
   Finding culprit_ = None();

@@ -224,9 +224,11 @@ class PoorWeightInitialization final : public Rule {
   PoorWeightInitialization(Roles roles, const Options &options)
       : Rule("PoorWeightInitialization"), roles_(std::move(roles)), options_(options) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership) ||
-           (options_.skip_learned && !LossOfTarget(tensor).empty());
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    const std::optional<size_t> role = roles_.Of(tensor, membership);
+    const bool is_target = options_.skip_learned && !LossOfTarget(tensor).empty();
+    return role || !is_target ? role : kChecks;
   }
 
   void Observe(const Sample &sample, Findings &) override {
@@ -243,7 +245,7 @@ class PoorWeightInitialization final : public Rule {
       if (options_.skip_learned) beginning.AddTarget(loss, sample);
       return;
     }
-    switch (roles_.Of(sample).value_or(kChecks)) {
+    switch (sample.Role()) {
       case kVariance: return beginning.AddActivation(sample);
       case kGradients: return beginning.AddGradient(sample);
       case kLoss: return beginning.AddLoss(sample);
@@ -309,7 +311,7 @@ class PoorWeightInitialization final : public Rule {
     if (is_new && checks >= options_.least_checks) findings.Add(*std::move(together));
   }
 
-  mutable Roles roles_;
+  const Roles roles_;
   const Options options_;
   std::map<std::string, Worker> workers_;
   bool is_over_ = false;

@@ -139,13 +139,15 @@ class SecondMomentStale final : public Rule {
         rare_(std::move(rare)),
         limits_(limits) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return !rare_.Matches(tensor, membership) && roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    if (rare_.Matches(tensor, membership)) return {};
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode) || !IsOfLayer(sample)) return;
-    const bool is_gradient = roles_.Of(sample) == kGradient;
+    const bool is_gradient = sample.Role() == kGradient;
     const std::string_view weight =
         is_gradient ? WeightOfGradient(sample.Tensor()) : WeightOfState(sample.Tensor());
     Parameter &parameter = ParameterOf(sample, weight);
@@ -219,7 +221,7 @@ class SecondMomentStale final : public Rule {
                                   "leave: they were reset, and updates are too large")));
   }
 
-  mutable Roles roles_;
+  const Roles roles_;
   const Selector rare_;
   const StaleLimits limits_;
   std::map<std::string, Parameter> parameters_;  // by worker and weight

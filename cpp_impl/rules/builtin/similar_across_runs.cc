@@ -1,10 +1,15 @@
 // Finds tensors that differ between two jobs.
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/source.h"
 #include "rules/support/compare.h"
 #include "rules/support/named_tensors.h"
-#include "rules/support/roles.h"
+#include "rules/support/selector.h"
 
 namespace smdebug::rules {
 namespace {
@@ -14,12 +19,15 @@ class SimilarAcrossRuns final : public Rule {
   SimilarAcrossRuns(Selector selector, std::vector<std::string> others, Tolerance tolerance)
       : Rule("SimilarAcrossRuns"),
         checks_all_(selector.IsEmpty()),
-        roles_({std::move(selector)}),
+        selector_(std::move(selector)),
         others_(std::move(others)),
         tolerance_(tolerance) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return checks_all_ || roles_.Ask(tensor, membership);
+    if (checks_all_) return true;
+    const bool is_wanted = selector_.Matches(tensor, membership);
+    if (is_wanted) wanted_.emplace(tensor);
+    return is_wanted;
   }
 
   std::vector<std::string> OtherJobs() const override { return others_; }
@@ -56,7 +64,7 @@ class SimilarAcrossRuns final : public Rule {
     if (!next.IsOk()) failure_ = next.GetStatus().Message();
     if (!next.IsOk() || *next != step) return;
     auto copy = StepCopy::Of(*other_, step, [this](std::string_view tensor) {
-      return checks_all_ || roles_.Of(tensor).has_value();
+      return checks_all_ || wanted_.count(tensor) > 0;
     });
     if (copy.IsOk()) {
       copy_ = *std::move(copy);
@@ -79,7 +87,8 @@ class SimilarAcrossRuns final : public Rule {
   }
 
   const bool checks_all_;
-  mutable Roles roles_;
+  const Selector selector_;
+  mutable std::set<std::string, std::less<>> wanted_;  // tensors of this job
   const std::vector<std::string> others_;
   const Tolerance tolerance_;
   std::shared_ptr<Source> other_;

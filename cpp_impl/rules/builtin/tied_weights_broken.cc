@@ -26,19 +26,19 @@ class TiedWeightsBroken final : public Rule {
  public:
   explicit TiedWeightsBroken(Roles roles) : Rule("TiedWeightsBroken"), roles_(std::move(roles)) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
-    const std::optional<size_t> role = roles_.Of(sample);
     const std::optional<uint64_t> checksum = ChecksumOf(sample, kElements);
-    if (!role || !checksum || sample.Form()->shape.size() != 2) return;
+    if (!checksum || sample.Form()->shape.size() != 2) return;
     Weight weight{std::string(sample.Tensor()),
                   *checksum,
                   {sample.Form()->shape.begin(), sample.Form()->shape.end()}};
     Weights &weights = workers_[std::string(sample.Worker())];
-    (*role == kEmbedding ? weights.embeddings : weights.heads).push_back(std::move(weight));
+    (sample.Role() == kEmbedding ? weights.embeddings : weights.heads).push_back(std::move(weight));
   }
 
   void EndStep(Findings &findings) override {
@@ -80,7 +80,7 @@ class TiedWeightsBroken final : public Rule {
     }
   }
 
-  mutable Roles roles_;
+  const Roles roles_;
   std::map<std::string, Weights> workers_;  // of this step
   std::set<std::string> tied_;
 };

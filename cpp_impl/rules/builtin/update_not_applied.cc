@@ -68,13 +68,14 @@ class UpdateNotApplied final : public Rule {
   UpdateNotApplied(Roles roles, const Limits &limits)
       : Rule("UpdateNotApplied"), roles_(std::move(roles)), limits_(limits) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
     const std::string_view name = sample.Tensor();
-    const std::optional<size_t> role = roles_.Of(sample);
+    const size_t role = sample.Role();
     if (role == kBatches) {
       if (IsTraining(sample.Place().mode)) batches_[std::string(sample.Worker())].Add(sample);
       return;
@@ -93,7 +94,7 @@ class UpdateNotApplied final : public Rule {
       if (gradient.name != name) gradient.name = name;
       gradient.norm_now = sample.Reduce({tensor::ReductionKind::kL2, false});
       gradient.elements_now = sample.SomeNumbers(kKeptElements);
-    } else if (role) {
+    } else {
       UpdatedWeight &parameter = ParameterOf(sample, name);
       if (parameter.name != name) parameter.name = name;
       parameter.is_frozen = role == kFrozen;
@@ -485,7 +486,7 @@ class UpdateNotApplied final : public Rule {
     findings.Add(FindingOf({worker, tensor}, check, value, limit, std::move(message)));
   }
 
-  mutable Roles roles_;
+  const Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
   SampleStates<UpdatedWeight *> known_;             // of workers_, by tensor

@@ -59,13 +59,15 @@ class UpdateRms final : public Rule {
   UpdateRms(Roles roles, Selector rare, const Limits &limits)
       : Rule("UpdateRMS"), roles_(std::move(roles)), rare_(std::move(rare)), limits_(limits) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return !rare_.Matches(tensor, membership) && roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    if (rare_.Matches(tensor, membership)) return {};
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
     if (!IsTraining(sample.Place().mode)) return;
-    const std::optional<size_t> role = roles_.Of(sample);
+    const size_t role = sample.Role();
     const std::string_view name = sample.Tensor();
     if (role == kGradient) {
       Parameter &parameter = ParameterOf(sample, WeightOfGradient(name));
@@ -73,7 +75,7 @@ class UpdateRms final : public Rule {
       parameter.gradient_name = name;
       parameter.is_of_layer = IsOfLayer(sample);
       parameter.gradient = sample.SomeNumbers(kElements);
-    } else if (role) {
+    } else {
       Parameter &parameter = ParameterOf(sample, WeightOfState(name));
       if (role == kSquares) {
         parameter.squares = sample.SomeNumbers(kElements);
@@ -145,7 +147,7 @@ class UpdateRms final : public Rule {
 
   static constexpr double kEpsilon = 1e-8;
 
-  mutable Roles roles_;
+  const Roles roles_;
   const Selector rare_;
   const Limits limits_;
   std::map<std::string, Parameter> parameters_;  // by worker and weight

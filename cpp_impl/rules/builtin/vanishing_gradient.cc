@@ -116,12 +116,13 @@ class VanishingGradient final : public Rule {
   VanishingGradient(Roles roles, const Options &options)
       : Rule("VanishingGradient"), roles_(std::move(roles)), options_(options) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
-    const size_t role = roles_.Of(sample).value_or(kRoles);
+    const size_t role = sample.Role();
     if (role == kGradient) ObserveGradient(sample);
     if (role == kWeight) WorkerOf(sample).layers.AddWeight(WithoutOutput(sample.Tensor()));
     if (role != kLoss || !IsTraining(sample.Place().mode)) return;
@@ -199,7 +200,7 @@ class VanishingGradient final : public Rule {
     });
   }
 
-  mutable Roles roles_;
+  const Roles roles_;
   const Options options_;
   SampleStates<State> states_;
   std::map<std::string, Worker, std::less<>> workers_;

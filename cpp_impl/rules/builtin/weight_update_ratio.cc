@@ -49,8 +49,9 @@ class WeightUpdateRatio final : public Rule {
         options_(options),
         sizes_(options.first) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
@@ -59,7 +60,7 @@ class WeightUpdateRatio final : public Rule {
     // Steps without a mode count until the first training step.
     if (place.mode == Mode::kTrain && !std::exchange(has_trained_, true)) states_.Clear();
     if (has_trained_ && place.mode != Mode::kTrain) return;
-    const size_t role = roles_.Of(sample).value_or(kRoles);
+    const size_t role = sample.Role();
     if (role == kWeight) ObserveWeight(sample);
     if (role == kGradient) ObserveGradient(sample);
   }
@@ -181,7 +182,7 @@ class WeightUpdateRatio final : public Rule {
     });
   }
 
-  mutable Roles roles_;
+  const Roles roles_;
   const Options options_;
   bool has_trained_ = false;
   TensorStates<State> states_;  // by weight name

@@ -56,7 +56,7 @@ Classified::Numbers Classified::NumbersOf(const Sample &sample) {
 }
 
 void Classified::Add(const Sample &sample) {
-  (roles_.Of(sample) == kLabels ? labels_ : predictions_).push_back(NumbersOf(sample));
+  (sample.Role() == kLabels ? labels_ : predictions_).push_back(NumbersOf(sample));
 }
 
 std::vector<int64_t> Classified::ClassesOf(const Numbers &labels) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,11 +29,11 @@ class Classified {
   Classified(Selector labels, Selector predictions, bool argmax)
       : roles_({std::move(labels), std::move(predictions)}), argmax_(argmax) {}
 
-  // Reports whether the tensor holds labels or predictions.
-  bool Ask(std::string_view tensor, const Membership &membership) {
-    return roles_.Ask(tensor, membership);
+  // Returns the role of a tensor of labels or predictions; else, nothing.
+  std::optional<size_t> RoleOf(std::string_view tensor, const Membership &membership) const {
+    return roles_.Of(tensor, membership);
   }
-  // Adds a tensor for which Ask() returned true.
+  // Adds a tensor with such a role.
   void Add(const Sample &sample);
 
   struct Pair {

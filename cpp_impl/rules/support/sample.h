@@ -29,6 +29,8 @@ class Sample {
 
   // Sets the number by which the rule set knows this tensor of this worker (see Number()).
   void SetNumber(uint32_t number) { number_ = number; }
+  // Sets what the tensor is to the rule that observes it next (see Rule::RoleOf()).
+  void SetRole(size_t role) { role_ = role; }
   // Sets the elements, which must outlive the sample.
   void SetElements(const tensor::View &elements) { elements_ = elements; }
   // Sets statistics instead of the elements.  They must outlive the sample.
@@ -56,6 +58,7 @@ class Sample {
   std::string_view Tensor() const { return tensor_; }
   // Returns a number above 0 that no other tensor or worker has in this rule set, or 0.
   uint32_t Number() const { return number_; }
+  size_t Role() const { return role_; }
   // Returns which part of the tensor the worker holds, or NULL for the whole.
   const config::Placement *Placement() const { return placement_; }
 
@@ -107,6 +110,7 @@ class Sample {
   std::string_view worker_;
   std::string_view tensor_;
   uint32_t number_ = 0;
+  size_t role_ = 0;
   const config::Placement *placement_ = nullptr;
   std::optional<tensor::View> elements_;
   const tensor::GivenStatistics *given_ = nullptr;
