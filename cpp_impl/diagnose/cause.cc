@@ -92,6 +92,10 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "Stop at the step with the lowest validation loss. Add data, augmentation, dropout or weight "
      "decay, or use a smaller model.",
      "docs/diagnosis.md#overfit"},
+    {"left_in_evaluation", "the model stayed in evaluation mode after an evaluation",
+     "Call train() at the beginning of each epoch, after what evaluates or saves the model. If "
+     "normalisation or dropout are to stay still on purpose, call eval() before the first step.",
+     "docs/diagnosis.md#left_in_evaluation"},
     {"shard_shared", "workers read the same samples",
      "Give each worker its own rank and the number of all workers where the data is divided. Print "
      "the first indices of a batch on two workers.",

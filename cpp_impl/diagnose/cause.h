@@ -30,6 +30,7 @@ enum class Cause : uint8_t {
   kMemoryCorrupt,
   kReplicasApart,
   kOverfit,
+  kLeftInEvaluation,
   kShardShared,
   kTieBroken,
   kExpertsStarved,
@@ -39,7 +40,7 @@ enum class Cause : uint8_t {
   kLogitsDrift,
   kComputedWrong,
 };
-inline constexpr size_t kCauses = 29;
+inline constexpr size_t kCauses = 30;
 
 // What users read about a cause.
 struct CauseText {

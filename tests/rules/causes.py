@@ -48,6 +48,7 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "memory_corrupt": ("bit_flip",),
     "replicas_apart": ("replica_diverges",),
     "overfit": ("overfit", "overtraining"),
+    "left_in_evaluation": ("left_in_evaluation",),
 }  # fmt: skip
 # These fit few of the drawn models, and are drawn more often where they do.
 RARELY_FIT = (
@@ -55,7 +56,7 @@ RARELY_FIT = (
 )  # fmt: skip
 RARE = 4
 # Planted only where they are asked for: seeds keep the faults that they had before.
-ASKED = ("root_of_zero",)
+ASKED = ("root_of_zero", "left_in_evaluation")
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
 
@@ -123,6 +124,17 @@ class Before(Around):
         return self.last(self.body(x))
 
 
+class After(Around):
+    """Applies a function to a model's inputs."""
+
+    def __init__(self, body: nn.Module, first: nn.Module) -> None:
+        super().__init__(body)
+        self.first = first
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.body(self.first(x))
+
+
 def _end_with(training: Training, last: nn.Module) -> None:
     training.model = Before(training.model, last)
     training.trained = list(training.model.parameters())
@@ -172,6 +184,30 @@ def root_of_zero(planted: Planted) -> None:
     """An operation whose result is finite, and whose gradient is not."""
     begins = planted.chance.choice((0, planted.chance.randint(10, 60)))
     _end_with(planted.training, RootOfZero(planted.log(1e-4, 1e-2), begins))
+
+
+@more(lambda drawn: True)
+def left_in_evaluation(planted: Planted) -> None:
+    """No train() after an evaluation."""
+    training = planted.training
+    if not training.modules(nn.BatchNorm2d) and not training.modules(nn.BatchNorm1d):
+        add_dropout(training, nn.Dropout(planted.chance.uniform(0.05, 0.4)))
+    evaluations = planted.chance.randint(1, 5)
+
+    def leave(step: int) -> None:
+        if step >= evaluations * training.evaluates_every:
+            training.model.eval()
+
+    training.before_step.append(leave)
+
+
+def add_dropout(training: Training, dropout: nn.Dropout) -> None:
+    """Drops some of a model's inputs, or of its embeddings."""
+    model = training.model
+    if hasattr(model, "embedding"):
+        model.embedding = nn.Sequential(model.embedding, dropout)
+    else:
+        training.model = After(model, dropout)
 
 
 @more(lambda drawn: True)
