@@ -123,13 +123,17 @@ bool Evaluation::BeginStep(const StepPlace &place) {
 }
 
 RuleSet::Known &Evaluation::Find(std::string_view tensor, const Membership &membership) {
+  // A tensor that is wanted is observed next.
+  if (last_ != nullptr && last_->first == tensor && last_->second.is_asked) return last_->second;
   auto &names = set_->names_;
   auto found = names.find(tensor);
-  if (found != names.end() && found->second.is_asked) return found->second;
   if (found == names.end()) {
+    last_ = nullptr;
     if (names.size() >= kMostNames) names.clear();
     found = names.emplace(std::string(tensor), RuleSet::Known()).first;
   }
+  last_ = &*found;
+  if (found->second.is_asked) return found->second;
   RuleSet::Known &known = found->second;
   known.wanting.clear();
   for (size_t i = 0; i < set_->entries_.size(); ++i) {

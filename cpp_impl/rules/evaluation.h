@@ -5,7 +5,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -81,6 +83,8 @@ class Evaluation {
 
   std::shared_ptr<RuleSet> set_;  // NULL when moved from
   std::vector<Findings> open_;    // the step's findings, one for each entry
+  // Points to the tensor that was asked for last, among the set's names.
+  std::pair<const std::string, RuleSet::Known> *last_ = nullptr;
 };
 
 }  // namespace smdebug::rules

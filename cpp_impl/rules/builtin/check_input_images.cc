@@ -43,12 +43,18 @@ struct Pixels {
     double sums[kLanes] = {};
     double squared[kLanes] = {};
     double most[kLanes] = {};
-    for (size_t i = 0; i < size; ++i) {
+    const auto add = [&](size_t i, size_t lane) {
       const auto pixel = static_cast<double>(numbers[i]);
-      sums[i % kLanes] += pixel;
-      squared[i % kLanes] += pixel * pixel;
-      most[i % kLanes] = std::max(most[i % kLanes], std::fabs(pixel));
+      sums[lane] += pixel;
+      squared[lane] += pixel * pixel;
+      most[lane] = std::max(most[lane], std::fabs(pixel));
+    };
+    // With a fixed number of lanes, the sums stay in registers.
+    size_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+      for (size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
     }
+    for (size_t lane = 0; i < size; ++i, ++lane) add(i, lane);
     for (size_t lane = 0; lane < kLanes; ++lane) {
       sum += sums[lane];
       squares += squared[lane];

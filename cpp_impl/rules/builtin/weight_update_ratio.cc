@@ -162,6 +162,9 @@ class WeightUpdateRatio final : public Rule {
     // large change the mean of the others is lost, and 0.
     const double mean = (change.difference - change.largest) / others;
     if (!(change.largest > *options_.element * mean)) return;
+    // The search rounds changes to float.
+    constexpr double kRounding = 1e-5;
+    if (change.largest < *options_.element * change.next * (1 - kRounding)) return;
     const Jump jump = Jump::Between(before.value, now.value);
     const double factor = jump.Size() / jump.next;
     if (jump.changed < kLeastChanged || !(factor > *options_.element)) return;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "tensor/blocks.h"
 
@@ -34,6 +35,15 @@ bool VisitPairs(const tensor::View &a, const tensor::View &b, Visit visit) {
   return true;
 }
 
+// Notes the change of one more element.
+void NoteLargest(double difference, Change *change) {
+  if (difference > change->largest) {
+    change->next = std::exchange(change->largest, difference);
+  } else if (difference > change->next) {
+    change->next = difference;
+  }
+}
+
 // Keeps several independent sums, so that no addition waits for the previous one.
 template <class T>
 void AddChange(const T *before, const T *now, size_t count, Change *change) {
@@ -56,10 +66,10 @@ void AddChange(const T *before, const T *now, size_t count, Change *change) {
     const double difference = std::fabs(static_cast<double>(now[i]) - old);
     differences[0] += difference;
     befores[0] += std::fabs(old);
-    largest[0] = std::max(largest[0], difference);
+    largest[0] = difference > largest[0] ? difference : largest[0];
   }
   change->count += static_cast<int64_t>(count);
-  change->largest = std::max(change->largest, *std::max_element(largest, largest + kLanes));
+  for (const double each : largest) NoteLargest(each, change);
   change->difference += std::accumulate(std::begin(differences), std::end(differences), 0.0);
   change->before += std::accumulate(std::begin(befores), std::end(befores), 0.0);
 }

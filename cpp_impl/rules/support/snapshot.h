@@ -40,6 +40,7 @@ struct Change {
   double difference = 0;
   double before = 0;
   double largest = 0;  // of one element
+  double next = 0;     // of another element: at most the second largest
   int64_t count = 0;   // elements
 
   // Requires that the snapshots are like each other.

@@ -423,6 +423,27 @@ def test_rules_alone_ask_for_no_updates_and_states(out_dir, included):
 # ---- gradients that are not reset --------------------------------------------------------
 
 
+def test_other_names_of_a_collection_count_from_the_next_step_on(out_dir):
+    # As many names as before, and then one more, which a custom tensor brings.
+    model = nn.Sequential(nn.Linear(2, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    settings = {"save_all": False, "include_collections": ["mine"]}
+    weight, bias = "update/Sequential_0.weight", "update/Sequential_0.bias"
+    with recorded(out_dir, model, **settings) as hook:
+        hook.register_optimizer(optimizer)
+        mine = hook.get_collection("mine")
+        for names in ({weight}, {bias}, {bias}):
+            mine.tensor_names = names
+            plain(model, optimizer, torch.ones(1, 2))
+        hook.save_tensor(weight, torch.ones(1, 2), "mine")
+        for _ in range(2):
+            plain(model, optimizer, torch.ones(1, 2))
+    trial = smd.create_trial(out_dir)
+    assert trial.tensor(bias).steps() == [1, 2, 3, 4]
+    assert set(trial.tensor(weight).steps()) >= {0, 4}
+    assert 1 not in trial.tensor(weight).steps()
+
+
 def never(model: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor) -> None:
     loss_of(model, x).backward()
     optimizer.step()

@@ -226,12 +226,12 @@ TEST(WeightUpdateRatioTest, WithoutWeightsNothingIsJudged) {
 }
 
 // A weight of small updates; at step 4, one element is multiplied.
-FakeSource WithAJump(double factor, size_t size = 40) {
+FakeSource WithAJump(double factor, size_t size = 40, size_t place = 7) {
   FakeSource source;
   std::vector<double> weight(size);
   for (size_t i = 0; i < size; ++i) weight[i] = 0.1 + 0.01 * static_cast<double>(i);
   for (int64_t step = 0; step < 7; ++step) {
-    if (step == 4) weight[7] *= factor;
+    if (step == 4) weight[place] *= factor;
     for (size_t i = 0; i < size; ++i) weight[i] -= 1e-4 * static_cast<double>(1 + i % 3);
     source.Step(step, Mode::kTrain, step).Save("a.weight", weight);
   }
@@ -248,6 +248,16 @@ TEST(WeightUpdateRatioTest, AnElementWhoseBitFlipped) {
     EXPECT_THAT(evaluated.findings[0].message, HasSubstr("a bit may have flipped"));
     EXPECT_THAT(Evaluate(kRule, {{"element", "None"}}, source, Profile::kCalibrated).findings,
                 IsEmpty());
+  }
+}
+
+TEST(WeightUpdateRatioTest, AnElementWhoseBitFlippedAnywhere) {
+  constexpr size_t kSize = 5003;  // several blocks, of which the last has a remainder
+  for (const size_t place : {0U, 8U, 2047U, 2048U, 4999U, 5002U}) {
+    FakeSource source = WithAJump(65536, kSize, place);
+    const Evaluated evaluated = Evaluate(kRule, {{"sample", "0"}}, source, Profile::kCalibrated);
+    ASSERT_THAT(evaluated.Checks(), ElementsAre("element")) << place;
+    EXPECT_THAT(evaluated.Steps(), ElementsAre(4));
   }
 }
 

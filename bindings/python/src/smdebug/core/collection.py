@@ -147,6 +147,7 @@ class Collection:
         self.name = text(name)
         self._bound: Optional[CollectionHandle] = None
         self._pushed: Tuple[Any, ...] = ()
+        self._renamings = 0  # how often other names have replaced `tensor_names`
         self.include_regex: List[str] = []
         if include_regex:
             self.include(include_regex)
@@ -174,6 +175,7 @@ class Collection:
             for name in names:
                 check(_raw.smd_collection_add_tensor(self._bound, name))
         self._tensor_names = names
+        self._renamings += 1
 
     @property
     def reduction_config(self) -> Optional[ReductionConfig]:
@@ -230,6 +232,7 @@ class Collection:
     def remove_tensor_name(self, tname: str) -> None:
         """Removes a name from `tensor_names`.  Does nothing if it is not there."""
         self.tensor_names.discard(tname)
+        self._renamings += 1
         if self._bound is not None:
             check(_raw.smd_collection_remove_tensor(self._bound, text(tname, "tensor name")))
 
@@ -325,6 +328,7 @@ class Collection:
         return (
             tuple(self.include_regex),
             len(self._tensor_names),
+            self._renamings,
             self._reduction_config._state() if self._reduction_config else None,
             self._save_config._state() if self._save_config else None,
             self.save_histogram,
@@ -352,7 +356,7 @@ class Collection:
         )
 
 
-def push_all(collections: Iterable[Collection], replace: Callable[[Collection], None]) -> None:
+def push_all(collections: Iterable[Collection], replace: Callable[[Collection], None]) -> bool:
     """Tells a hook what has changed in its collections; raises the first error in the end.
 
     Parameters
@@ -361,13 +365,22 @@ def push_all(collections: Iterable[Collection], replace: Callable[[Collection], 
         The collections.
     replace
         Gives the hook another handle of a collection that needs one.
+
+    Returns
+    -------
+    bool
+        Whether something has changed.
     """
     first_error: Optional[SMDebugError] = None
+    has_changed = False
     for collection in collections:
+        pushed = collection._pushed
         try:
             if not collection._push():
                 replace(collection)
         except SMDebugError as error:
             first_error = first_error or error
+        has_changed = has_changed or collection._pushed is not pushed
     if first_error is not None:
         raise first_error
+    return has_changed

@@ -22,6 +22,8 @@ from smdebug.exceptions import SMDebugError, SMDebugTypeError, TrainingStopped
 
 __all__ = ["FrameworkHook"]
 
+_CONTINUE = int(Action.CONTINUE)
+
 
 class FrameworkHook(Hook):
     """A hook that a framework calls during its training.
@@ -177,7 +179,8 @@ include_regex, include_collections, save_all, include_workers, options
         self._hear_rules()
 
     def _hear_rules(self) -> None:
-        if self.action is not Action.CONTINUE:
+        # At each step: without the property, which makes an enumerator.
+        if self._has_rules and _raw.smd_hook_action(self._handle) != _CONTINUE:
             self._hear(super().take_findings())
 
     def _raise_if_to_stop(self) -> None:

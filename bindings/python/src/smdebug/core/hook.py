@@ -464,6 +464,7 @@ class Hook(Attachable, HookCollections, HookMetadata, LateTensors):
                 self._handle, text(tensor_name, "tensor name"), view, Strings(names)
             )
         )
+        self._collection_changes += 1  # The collections have its name now.
 
     def save_scalar(
         self, name: str, value: Any, sm_metric: bool = False, timestamp: Optional[float] = None
@@ -526,7 +527,8 @@ class Hook(Attachable, HookCollections, HookMetadata, LateTensors):
         return settings.should_save_step(self.mode_steps[mode])
 
     def _push_collections(self) -> None:
-        push_all(list(self._collections.values()), self.add_collection)
+        if push_all(list(self._collections.values()), self.add_collection):
+            self._collection_changes += 1
 
     # ---- facts ------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ class HookCollections:
     _collections: Dict[str, Collection]
     num_workers: int
     _collection_class: ClassVar[Type[Collection]] = Collection
+    # How often they have changed, up to the last step that has begun.
+    _collection_changes = 0
 
     def get_collection(self, name: str, create: bool = True) -> Collection:
         """Returns the hook's collection of that name, and makes it if it is missing.
@@ -68,6 +70,7 @@ class HookCollections:
         check(_raw.smd_hook_add_collection(self._handle, handle))
         collection._bind(handle)
         self._collections[collection.name] = collection
+        self._collection_changes += 1
 
     @property
     def collection_manager(self) -> CollectionManager:

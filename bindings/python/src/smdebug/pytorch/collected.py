@@ -19,6 +19,9 @@ class _Hook(Protocol):
     @property
     def include_collections(self) -> Any: ...
 
+    @property
+    def _collection_changes(self) -> int: ...
+
     def get_collection(self, name: str) -> Any: ...
 
 
@@ -40,6 +43,8 @@ class Collected:
         self.own_regexes: Set[str] = set()
         # How often they have changed.
         self.changes = 0
+        # What the answers hold for.
+        self._seen: Tuple[int, List[str]] = (-1, [])
         self._regexes: List[str] = []
         self._names: Set[str] = set()
         self._answers: Dict[str, bool] = {}
@@ -56,7 +61,11 @@ class Collected:
 
     def look(self) -> bool:
         """Forgets the answers, and returns True, if the collections have changed."""
-        included = [*self._hook.include_collections, CollectionKeys.DEFAULT]
+        seen = (self._hook._collection_changes, [*self._hook.include_collections])
+        if seen == self._seen:
+            return False  # To read all collections is slow.
+        self._seen = seen
+        included = [*seen[1], CollectionKeys.DEFAULT]
         known = [self._hook.get_collection(name) for name in included]
         regexes = [regex for each in known for regex in each.include_regex]
         names = set().union(*(each.tensor_names for each in known))

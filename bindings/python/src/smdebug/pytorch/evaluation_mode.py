@@ -27,14 +27,10 @@ class EvaluationMode:
     def __init__(self, hook: Any) -> None:
         self._hook = hook
         self._depends: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
-        self._step = -1  # the last one
 
     def save(self) -> None:
-        """Saves the modes of the models that the open step has called."""
-        hook, step = self._hook, self._hook.step
-        if not hook._has_rules or step == self._step:
-            return
-        self._step = step
+        """Saves the modes of the models that the open step has called; once in a step."""
+        hook = self._hook
         for model in hook._shown:
             module, name = model.module, f"evaluation_mode/{model.name}"
             if module is None or not _raw.wants(hook._handle, name):

@@ -230,7 +230,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         else:
             # Its calls are graphs, which a new callback would make PyTorch compile again.
             note_graph(model.key)
-        model.watch_gradients(model.named(), self._on_gradient_of, self._updated_parameters())
+        model.watch_gradients(self._on_gradient_of, self._updated_parameters())
         model.watch_held(partial(OnHeldGradient, self))
         model.note_versions()
 
@@ -324,7 +324,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 regex if each in BUILTIN_COLLECTIONS[name] else each for each in regexes
             ]
         for model in self._models:
-            model.watch_gradients(model.named(), self._on_gradient_of, self._updated_parameters())
+            model.watch_gradients(self._on_gradient_of, self._updated_parameters())
 
     def _optimizer_name(self, optimizer: Any) -> str:
         name, taken = type(optimizer).__name__, {each.name for each in self._optimizers}

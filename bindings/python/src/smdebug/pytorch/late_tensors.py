@@ -259,6 +259,8 @@ class LateTensors:
 
     def launch(self) -> None:
         """Begins to reduce what waits."""
+        if not (self._waiting or self._held or self._has_held or self._runs_after_backward):
+            return
         if self._is_elsewhere():
             return
         with self._lock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any, Callable, Container, Dict, Iterable, List, Optional, Tuple
+from typing import AbstractSet, Any, Callable, Dict, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
 from smdebug.pytorch.parameters import NamedParameters, path_of
@@ -40,6 +40,7 @@ class RegisteredModel:
         "_module",
         "_versions",
         "_parameters",
+        "_watched",
         "is_stage",
         "key",
         "name",
@@ -58,6 +59,8 @@ class RegisteredModel:
         self._gradients: Dict[int, Tuple[Any, str, Any]] = {}
         self._held: Optional[Tuple[Any, Any]] = None
         self._versions: Dict[str, int] = {}
+        # What the callbacks in `_gradients` were added for.
+        self._watched: Any = None
 
     @property
     def module(self) -> Any:
@@ -82,6 +85,16 @@ class RegisteredModel:
         module = self._module()
         return {} if module is None else self._parameters[module].names_of(module)
 
+    def needs(self) -> Tuple[int, List[bool]]:
+        """Returns a number that is the same as long as the parameters are, and for each of them
+        whether it needs a gradient."""
+        module = self._module()
+        if module is None:
+            return 0, []
+        parameters = self._parameters[module]
+        needs = [parameter.requires_grad for _, parameter in parameters.of(module)]
+        return parameters.changes, needs
+
     def forget_parameters(self) -> None:
         """Holds only weak references to the parameters."""
         for parameters in self._parameters.values():
@@ -89,17 +102,18 @@ class RegisteredModel:
 
     def watch_gradients(
         self,
-        named: Iterable[Tuple[str, Any]],
         callback: Callable[[str, Any], Any],
-        others: Container[int] = (),
+        others: AbstractSet[int] = frozenset(),
     ) -> None:
         """Adds callbacks to parameters that need a gradient and have none; removes stale ones.
 
-        `named` are its current parameters.  `others` are the ids of parameters whose gradients
-        are recorded in another way.
+        `others` are the ids of parameters whose gradients are recorded in another way.
         """
+        watched = (self.needs(), others)
+        if watched == self._watched:
+            return
         current: Dict[int, Tuple[Any, str, Any]] = {}
-        for name, parameter in named:
+        for name, parameter in self.named():
             known = self._gradients.pop(id(parameter), None)
             if id(parameter) in others or not parameter.requires_grad:
                 stale = known
@@ -114,7 +128,7 @@ class RegisteredModel:
             if stale is not None:
                 stale[2].remove()
         self.forget_gradients()
-        self._gradients = current
+        self._gradients, self._watched = current, watched
 
     def watch_held(self, make: Callable[[str, Callable[[], Any]], Any]) -> None:
         """Adds a callback to the smallest parameter that needs a gradient, which costs least.
@@ -136,7 +150,7 @@ class RegisteredModel:
         """Removes the callbacks."""
         for _, _, handle in self._gradients.values():
             handle.remove()
-        self._gradients = {}
+        self._gradients, self._watched = {}, None
 
     def forget_held(self) -> None:
         """Removes the callback of `watch_held`."""

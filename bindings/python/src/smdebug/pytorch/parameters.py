@@ -34,10 +34,12 @@ class NamedParameters:
         The prefix of their names.
     """
 
-    __slots__ = ("__weakref__", "_inner", "_members", "_named", "_names", "_prefix")
+    __slots__ = ("__weakref__", "_inner", "_members", "_named", "_names", "_prefix", "changes")
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
+        #: How often other parameters may have come; the same number: the same parameters.
+        self.changes = 0
         self.forget()
 
     def forget(self) -> None:
@@ -47,6 +49,7 @@ class NamedParameters:
         # All modules but the model, which holds this object, and what they all hold.
         self._inner: Tuple[Any, ...] = ()
         self._members: Optional[Tuple[Any, ...]] = None
+        self.changes += 1
 
     def of(self, module: Any) -> List[Tuple[str, Any]]:
         """Returns the current names and parameters."""
@@ -56,6 +59,7 @@ class NamedParameters:
                 (f"{self._prefix}{path_of(path)}", parameter) for path, parameter in named
             ]
             self._names = {id(parameter): name for name, parameter in self._named}
+            self.changes += 1
             # A model that overrides the method may return parameters that no module contains.
             method = getattr(module.named_parameters, "__func__", None)
             if method is torch.nn.Module.named_parameters:

@@ -29,7 +29,7 @@ class ReturnedLosses:
 
     def save(self, model: RegisteredModel, outputs: Any) -> None:
         """Saves the loss among a model's outputs, if there is one."""
-        if not hasattr(outputs, "get"):
+        if type(outputs) is torch.Tensor or not hasattr(outputs, "get"):
             return
         if not torch.is_grad_enabled() and is_generating():
             return

@@ -50,6 +50,8 @@ class StepHook(FrameworkHook):
     # Whether an evaluation runs that would cut the open step in two.
     _is_interrupted = False
     _has_warned_of_interruption = False
+    # Whether the open step has not told rules yet which models are in evaluation mode.
+    _owes_evaluation_mode = False
     # Whether gradients arrive in models that are not in training mode.
     _trains_in_eval = False
 
@@ -96,6 +98,9 @@ class StepHook(FrameworkHook):
     def _frozen(self) -> Set[str]:
         """The parameters in the collection "frozen"."""
         return set()
+
+    # What `_frozen` holds for: for each model, its parameters, and which need a gradient.
+    _frozen_of: Any = None
 
     @cached_property
     def _parts(self) -> Parts:
@@ -220,6 +225,7 @@ class StepHook(FrameworkHook):
         self._was_called = was_called
         self._is_training = self.mode not in _EVALUATION
         self._training_steps += self._is_training
+        self._owes_evaluation_mode = self._has_rules
         self._is_saving = self._saves_step
         if self._is_saving:
             self._look_at_collections()
@@ -268,6 +274,9 @@ class StepHook(FrameworkHook):
     @guarded
     def _on_loss(self, name: str) -> None:
         """Begins a step if no model's call did: compiled models call nothing."""
+        if self._was_called and self._step_is_open:
+            self._losses_seen.add(name)
+            return
         is_training = any(self._trains(model.module) for model in self._models)
         if self._optimizers and not self._was_called and not self._mode_is_set:
             self._interrupts(is_training)
@@ -338,7 +347,7 @@ class StepHook(FrameworkHook):
         shown = [each for each in named if not self._is_training or id(each[1]) not in applied]
         with self._late.batch():
             self._save_each([name for name, _ in shown], [parameter for _, parameter in shown])
-        model.watch_gradients(named, self._on_gradient_of, applied)
+        model.watch_gradients(self._on_gradient_of, applied)
         model.watch_held(partial(OnHeldGradient, self))
 
     def _updated_parameters(self) -> Set[int]:
@@ -354,7 +363,8 @@ class StepHook(FrameworkHook):
         self._saw_gradient = True
         if not self._is_training and not self._mode_is_set:
             self._trains_in_eval = True
-        self._evaluation_mode.save()
+        if self._owes_evaluation_mode:
+            self._save_evaluation_mode()
         held = None if parameter is None else parameter.grad
         is_first = name not in self._sums
         if is_first and held is None:
@@ -371,6 +381,10 @@ class StepHook(FrameworkHook):
                 self._sums[name] = gradient
         self._save_gradient(name, gradient)
 
+    def _save_evaluation_mode(self) -> None:
+        self._owes_evaluation_mode = False
+        self._evaluation_mode.save()
+
     def _on_held(self, name: str, held: Any) -> None:
         raise NotImplementedError
 
@@ -379,6 +393,10 @@ class StepHook(FrameworkHook):
 
     def _tell_frozen(self) -> None:
         """Puts the parameters that need no gradient into the collection "frozen", for rules."""
+        frozen_of = [(model.key, model.needs()) for model in self._models]
+        if frozen_of == self._frozen_of:
+            return
+        self._frozen_of = frozen_of
         frozen = {
             name
             for model in self._models
@@ -412,7 +430,8 @@ class StepHook(FrameworkHook):
             return
         self._saw_gradient = True
         self._save_settings(watched, optimizer)
-        self._evaluation_mode.save()
+        if self._owes_evaluation_mode:
+            self._save_evaluation_mode()
         watched.named = self._named_of(optimizer)
         with self._late.batch():
             self._save_parameters(watched, inverse_scale(optimizer))

@@ -83,10 +83,11 @@ def is_generating() -> bool:
     return False
 
 
+_STAGES = "torch.distributed.pipelining.stage"
+
+
 def _callers_in_stage() -> Iterator[str]:
     """Yields the names of the functions of a stage of a pipeline that are being called."""
-    if "torch.distributed.pipelining.stage" not in sys.modules:
-        return
     frame: Any = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename.endswith("pipelining/stage.py"):
@@ -96,10 +97,10 @@ def _callers_in_stage() -> Iterator[str]:
 
 def in_stage() -> bool:
     """Returns True if a stage of a pipeline calls its part of the model, or the loss."""
-    return any(_callers_in_stage())
+    return _STAGES in sys.modules and any(_callers_in_stage())
 
 
 def is_probing() -> bool:
     """Returns True if a stage of a pipeline calls its part of the model, or the loss, with tensors
     that hold no data, to learn the shapes of the results: once, before the first step."""
-    return any("inference" in name for name in _callers_in_stage())
+    return _STAGES in sys.modules and any("inference" in name for name in _callers_in_stage())
