@@ -74,6 +74,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"InputScale", "*", {"large elements", "%"}},
     {"LearningRateJump", "*", {"learning rate", ""}},
     {"LeftInEvaluation", "*", {"updates in evaluation mode", ""}},
+    {"LossInput", "broadcast", {"time of unequal shapes", "steps"}},
     {"LossInput", "cut_off", {"outputs that are 0", "%"}},
     {"LossInput", "probabilities", {"time of probabilities", "steps"}},
     {"LossNotDecreasing", "above_chance", {"loss", ""}},

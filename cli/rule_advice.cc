@@ -78,8 +78,8 @@ constexpr std::array<Advice, 45> kAdvice = {{
      "Call model.train() after each evaluation. If only some layers are to stay as they are, "
      "call eval() on these."},
     {"LossInput",
-     "Remove the softmax or the activation after the last layer. If it must stay, use "
-     "a loss that takes probabilities."},
+     "Remove the softmax, the sigmoid or the activation after the last layer, or use a loss that "
+     "takes probabilities. Give outputs and targets the same shape."},
     {"RepeatedBatch", "Check the order of the data after a restart. Then check the loader."},
     {"SharedShard",
      "Give the sampler the rank and the number of processes. If workers share "

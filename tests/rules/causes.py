@@ -6,6 +6,7 @@ doubt.
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from typing import Callable, Dict, List, Optional, Tuple
@@ -37,14 +38,16 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "labels_wrong": ("shuffled_labels",),
     "classes_imbalanced": ("imbalanced_classes", "class_imbalance"),
     "batches_repeated": ("repeated_batches", "constant_batches"),
-    "batch_corrupt": ("not_a_number", "huge_sample"),
-    "loss_of_wrong_output": ("softmax_twice", "relu_before_loss"),
+    "batch_corrupt": ("not_a_number", "huge_sample", "infinite_sample"),
+    "loss_of_wrong_output": ("softmax_twice", "relu_before_loss", "targets_broadcast"),
     "nothing_updated": ("learning_rate_of_zero", "optimizer_of_another_model"),
     "optimizer_incomplete": ("without_a_layer", "optimizer_without_a_layer"),
     "gradients_not_reset": ("never_reset", "gradients_never_reset"),
     "gradient_cut": ("detached", "detached_features", "layer_frozen_by_mistake"),
     "precision": ("lost_updates",),
-    "undefined_operation": ("log_of_zero", "overflow_of_half", "root_of_zero"),
+    "undefined_operation": (
+        "log_of_zero", "overflow_of_half", "root_of_zero", "log_in_loss",
+    ),
     "memory_corrupt": ("bit_flip",),
     "replicas_apart": ("replica_diverges",),
     "overfit": ("overfit", "overtraining"),
@@ -56,7 +59,9 @@ RARELY_FIT = (
 )  # fmt: skip
 RARE = 4
 # Planted only where they are asked for: seeds keep the faults that they had before.
-ASKED = ("root_of_zero", "left_in_evaluation")
+ASKED = (
+    "root_of_zero", "left_in_evaluation", "infinite_sample", "log_in_loss", "targets_broadcast",
+)
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
 
@@ -184,6 +189,59 @@ def root_of_zero(planted: Planted) -> None:
     """An operation whose result is finite, and whose gradient is not."""
     begins = planted.chance.choice((0, planted.chance.randint(10, 60)))
     _end_with(planted.training, RootOfZero(planted.log(1e-4, 1e-2), begins))
+
+
+@more(lambda drawn: drawn.family != "transformer")
+def infinite_sample(planted: Planted) -> None:
+    """A value of some batch is infinite, or not a number, before anything is computed."""
+    training, count, next_batch = planted.training, [0], planted.training.next_batch
+    begins = planted.chance.randint(0, 60)
+    value = planted.chance.choice((math.inf, -math.inf, math.nan))
+
+    def spoiled() -> Tuple[torch.Tensor, torch.Tensor]:
+        x, y = next_batch()
+        count[0] += 1
+        if count[0] > begins * training.batches_of_step:
+            x = x.clone()
+            x.view(-1)[planted.chance.randrange(x.numel())] = value
+        return x, y
+
+    training.next_batch = spoiled
+
+
+class ByHand(nn.Module):
+    """A loss with a logarithm, which from some step on is one of 0."""
+
+    def __init__(self, loss: nn.Module, begins: int, is_nan: bool) -> None:
+        super().__init__()
+        self.loss, self.left, self.is_nan = loss, begins, is_nan
+
+    def forward(self, y: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        self.left -= y.requires_grad
+        share = y.flatten()[0].sigmoid()
+        share = share if self.left >= 0 else share * 0
+        log = share * share.log() if self.is_nan else share.log()
+        return self.loss(y, target) - 0.01 * log
+
+
+@more(lambda drawn: True)
+def log_in_loss(planted: Planted) -> None:
+    """The loss has no finite result, though all that it gets is finite."""
+    training = planted.training
+    is_nan = planted.chance.random() < 0.5
+    training.loss_module = ByHand(training.loss_module, planted.chance.randint(0, 60), is_nan)
+
+
+@more(lambda drawn: drawn.family == "regression")
+def targets_broadcast(planted: Planted) -> None:
+    """Outputs of the shape (n, 1) are compared with targets of the shape (n)."""
+    training, next_batch = planted.training, planted.training.next_batch
+
+    def flat() -> Tuple[torch.Tensor, torch.Tensor]:
+        x, y = next_batch()
+        return x, y.flatten()
+
+    training.next_batch = flat
 
 
 @more(lambda drawn: True)

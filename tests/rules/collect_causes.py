@@ -21,7 +21,7 @@ from typing import Any, Dict, List, Optional, Sequence
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 
 import torch
-from causes import choose
+from causes import MORE, choose
 from drawing import draw
 from generator import SEEDS, learns
 from seen import seen_by_diagnosis
@@ -42,6 +42,11 @@ def seed_of(number: int) -> "tuple[str, int]":
     if index >= seeds["most"]:
         raise SystemExit(f"seeds.json has {seeds['most']} seeds for diagnosis-{name}")
     return name, seeds["first"] + index
+
+
+def fits(fault: str, seed: int) -> bool:
+    """Reports whether a fault of causes.MORE can be planted in the training of that seed."""
+    return fault not in MORE or MORE[fault][1](draw(seed)[0])
 
 
 def collect(seed: int, folder: Path, only: str) -> Dict[str, Any]:
@@ -82,7 +87,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         with options.out.open("a") as out:
             for index in range(options.begin, options.begin + options.runs):
                 name, seed = seed_of(index)
-                if name not in options.sets:
+                if name not in options.sets or not fits(options.only, seed):
                     continue
                 row = {"set": name, **collect(seed, folder, options.only)}
                 out.write(json.dumps(row) + "\n")

@@ -1,6 +1,10 @@
 // Finds the first tensor that holds NaN or infinity.
 #include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/strings.h"
@@ -10,6 +14,7 @@
 #include "rules/support/overflows.h"
 #include "rules/support/sample_states.h"
 #include "rules/support/selector.h"
+#include "rules/support/tensor_names.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -59,38 +64,58 @@ std::string HistoryText(const Norms &norms) {
 
 class FirstNonFinite final : public Rule {
  public:
-  FirstNonFinite(Selector selector, int64_t window, bool loss_scaling)
+  FirstNonFinite(Selector selector, Selector inputs, int64_t window, bool loss_scaling)
       : Rule("FirstNonFinite"),
         selector_(std::move(selector)),
+        inputs_(std::move(inputs)),
         window_(static_cast<size_t>(window)),
         overflows_(loss_scaling) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return IsAmong(selector_, tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    if (!IsAmong(selector_, tensor, membership)) return {};
+    return inputs_.Matches(tensor, membership) ? kInput : kOther;
   }
 
-  void Observe(const Sample &sample, Findings &findings) override {
+  void Observe(const Sample &sample, Findings &) override {
     const std::optional<NonFinite> found = Count(sample);
     if (!found) return;
     NoteEvaluated();
     if (found->Total() == 0) {
       Remember(sample);
-    } else if (reported_.find(sample.Worker()) == reported_.end()) {
-      const bool is_first = norms_.Of(sample).empty();
-      if (auto known = masks_.Note(sample, is_first, FindingOn(sample, *found))) {
-        Report(overflows_.Note(sample, *std::move(known)), findings);
-      }
+    } else {
+      NoteNonFinite(sample, *found);
     }
   }
 
   void EndStep(Findings &findings) override {
     masks_.EndStep();
-    for (Finding &each : overflows_.EndStep(findings.Place())) {
-      Report(std::move(each), findings);
+    for (Finding &each : overflows_.EndStep(findings.Place())) Report(std::move(each));
+    for (Finding &each : pending_) {
+      const auto input = of_inputs_.find(each.worker);
+      const bool is_of_input =
+          input != of_inputs_.end() && input->second.place.step == each.place.step;
+      findings.Add(is_of_input ? std::move(input->second) : std::move(each));
     }
+    pending_.clear();
+    of_inputs_.clear();
   }
 
  private:
+  enum Role : size_t { kOther, kInput };
+
+  // The inputs of a model may be recorded after those of its layers, and come before them.
+  void NoteNonFinite(const Sample &sample, const NonFinite &found) {
+    const bool is_reported = reported_.find(sample.Worker()) != reported_.end();
+    const bool is_input = sample.Role() == kInput;
+    if (is_reported && (!is_input || pending_.empty())) return;
+    const bool is_first = norms_.Of(sample).empty();
+    std::optional<Finding> known = masks_.Note(sample, is_first, FindingOn(sample, found));
+    if (!known) return;
+    if (is_input) of_inputs_.try_emplace(std::string(sample.Worker()), *known);
+    if (!is_reported) Report(overflows_.Note(sample, *std::move(known)));
+  }
+
   // If the elements were not saved, the non-finite reductions count as one element.
   static std::optional<NonFinite> Count(const Sample &sample) {
     if (const tensor::Statistics *statistics = sample.GetStatistics()) {
@@ -119,9 +144,9 @@ class FirstNonFinite final : public Rule {
     norms.emplace_back(sample.Place().step, *norm);
   }
 
-  void Report(std::optional<Finding> finding, Findings &findings) {
+  void Report(std::optional<Finding> finding) {
     if (!finding || !reported_.insert(finding->worker).second) return;
-    findings.Add(*std::move(finding));
+    pending_.push_back(*std::move(finding));
   }
 
   Finding FindingOn(const Sample &sample, const NonFinite &found) {
@@ -142,10 +167,13 @@ class FirstNonFinite final : public Rule {
   }
 
   const Selector selector_;
+  const Selector inputs_;  // of models
   const size_t window_;
   Masks masks_;
   Overflows overflows_;
-  std::set<std::string, std::less<>> reported_;  // workers
+  std::set<std::string, std::less<>> reported_;            // workers
+  std::vector<Finding> pending_;                           // of this step
+  std::map<std::string, Finding, std::less<>> of_inputs_;  // the first of each worker's this step
   SampleStates<Norms> norms_;
 };
 
@@ -161,8 +189,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(const int64_t window, parameters.Whole("window", 1, 1'000));
   SMD_ASSIGN_OR_RETURN(const bool loss_scaling, parameters.Switch("loss_scaling"));
   SMD_ASSIGN_OR_RETURN(Selector selector, NamedTensors(parameters));
-  return std::unique_ptr<Rule>(
-      std::make_unique<FirstNonFinite>(std::move(selector), window, loss_scaling));
+  SMD_ASSIGN_OR_RETURN(Selector inputs, Selector::Make({}, {std::string(kModelInputs)}));
+  return std::unique_ptr<Rule>(std::make_unique<FirstNonFinite>(
+      std::move(selector), std::move(inputs), window, loss_scaling));
 }
 
 }  // namespace

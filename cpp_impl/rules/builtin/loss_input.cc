@@ -1,6 +1,9 @@
 // Finds losses that get outputs of a kind that they do not expect.
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -24,6 +27,14 @@ constexpr std::string_view kNumberTargets = R"((MSE|L1|Huber)Loss\w*_input_1$)";
 constexpr double kTolerance = 0.02;
 constexpr int64_t kMostElements = 65'536;
 constexpr double kLeastElements = 32;
+constexpr int64_t kLongerForLogits = 4;
+
+// Returns "32, 1" for a shape.
+std::string SizesOf(const std::vector<int64_t> &shape) {
+  std::vector<std::string> sizes;
+  for (const int64_t size : shape) sizes.push_back(std::to_string(size));
+  return Join(sizes, ", ");
+}
 
 struct Limits {
   int64_t patience;
@@ -40,6 +51,8 @@ struct Input {
   bool was_negative = false;
   double targets = 0;
   double negative_targets = 0;
+  std::vector<int64_t> target_shape;  // of the step before
+  int64_t broadcasts = 0;             // consecutive steps
 };
 
 class LossInput final : public Rule {
@@ -59,6 +72,7 @@ class LossInput final : public Rule {
     Input &input =
         inputs_.Of(sample.Worker(), sample.Tensor().substr(0, sample.Tensor().size() - 1));
     if (role == kTargets) return NoteTargets(sample, &input);
+    if (role == kNumbers) EvaluateShape(sample, &input);
     const tensor::View *form = sample.RealElements();
     if (form == nullptr || !tensor::IsFloat(form->dtype)) return;
     const std::vector<double> elements = sample.SomeNumbers(kMostElements);
@@ -74,24 +88,66 @@ class LossInput final : public Rule {
 
  private:
   static void NoteTargets(const Sample &sample, Input *input) {
+    const tensor::View *const form = sample.Form();
+    input->target_shape.clear();
+    if (form != nullptr) input->target_shape.assign(form->shape.begin(), form->shape.end());
     for (const double target : sample.SomeNumbers(kMostElements)) {
       ++input->targets;
       if (target < 0) ++input->negative_targets;
     }
   }
 
+  // Outputs of the shape (n, 1) and targets of the shape (n) are compared each with each.
+  void EvaluateShape(const Sample &sample, Input *input) {
+    const tensor::View *const form = sample.Form();
+    if (form == nullptr || input->target_shape.empty()) return;
+    const std::vector<int64_t> shape(form->shape.begin(), form->shape.end());
+    input->broadcasts = AreBroadcast(shape, input->target_shape) ? input->broadcasts + 1 : 0;
+    if (input->broadcasts < limits_.patience) return;
+    NoteEvaluated();
+    const auto steps = static_cast<double>(input->broadcasts);
+    culprits_.Offer(
+        sample, {steps, steps, static_cast<double>(limits_.patience), "broadcast"}, [&] {
+          return StrCat("'", sample.Tensor(), "' has the shape (", SizesOf(shape),
+                        ") and its targets (", SizesOf(input->target_shape),
+                        "): the loss compares each output with each target; give both one shape");
+        });
+  }
+
+  // Reports whether arithmetic on both has more elements than either.
+  static bool AreBroadcast(const std::vector<int64_t> &a, const std::vector<int64_t> &b) {
+    bool is_larger_than_a = false;
+    bool is_larger_than_b = false;
+    for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+      const int64_t of_a = i < a.size() ? a[a.size() - 1 - i] : 1;
+      const int64_t of_b = i < b.size() ? b[b.size() - 1 - i] : 1;
+      if (of_a != of_b && of_a != 1 && of_b != 1) return false;
+      is_larger_than_a |= of_a < of_b;
+      is_larger_than_b |= of_b < of_a;
+    }
+    return is_larger_than_a && is_larger_than_b;
+  }
+
   void EvaluateProbabilities(const Sample &sample, const std::vector<double> &elements,
                              Input *input) {
-    const bool is_now = AreProbabilities(sample, elements);
+    const bool is_of_logits = sample.Tensor().find("BCEWithLogits") != std::string_view::npos;
+    const bool is_now = is_of_logits ? AreSquashed(elements) : AreProbabilities(sample, elements);
     input->probabilities = is_now ? input->probabilities + 1 : 0;
-    if (input->probabilities < limits_.patience) return;
+    // Logits may all lie between 0 and 1 by chance, for a while.
+    const int64_t patience = is_of_logits ? kLongerForLogits * limits_.patience : limits_.patience;
+    if (input->probabilities < patience) return;
     const auto steps = static_cast<double>(input->probabilities);
-    culprits_.Offer(
-        sample, {steps, steps, static_cast<double>(limits_.patience), "probabilities"}, [&] {
-          return StrCat(
-              "'", sample.Tensor(), "' has held probabilities for ", input->probabilities,
-              " steps, but the loss computes the softmax of its input itself: give it the scores");
-        });
+    culprits_.Offer(sample, {steps, steps, static_cast<double>(patience), "probabilities"}, [&] {
+      return StrCat("'", sample.Tensor(), "' has held probabilities for ", input->probabilities,
+                    " steps, but the loss computes the ", is_of_logits ? "sigmoid" : "softmax",
+                    " of its input itself: give it the scores");
+    });
+  }
+
+  // Reports whether the elements could come from a sigmoid.
+  static bool AreSquashed(const std::vector<double> &elements) {
+    const auto [least, most] = std::minmax_element(elements.begin(), elements.end());
+    return *least >= 0 && *most <= 1 && *least < *most;
   }
 
   // Reports whether the elements are scores of samples that add up to 1 each.

@@ -23,7 +23,7 @@
 namespace smdebug::rules {
 namespace {
 
-enum Role : size_t { kGradients, kFrozen, kWeights, kBatches, kHeld, kMissing };
+enum Role : size_t { kGradients, kFrozen, kWeights, kBatches, kHeld, kMissing, kIdle };
 
 // The number of gradient elements that are kept to compare with the next gradient.
 constexpr int64_t kKeptElements = 256;
@@ -34,6 +34,9 @@ constexpr int64_t kMostHeld = 3;  // updates
 
 // Saved for a parameter without a gradient, where its optimizer updates others.
 constexpr std::string_view kMissingGradients = "^missing_gradient/";
+
+// Saved for an optimizer that is to update parameters of which none has a gradient.
+constexpr std::string_view kIdleUpdates = "^missing_gradients/";
 
 constexpr std::string_view kLossTargets = "Loss_input_1$";
 
@@ -80,7 +83,9 @@ class UpdateNotApplied final : public Rule {
       if (IsTraining(sample.Place().mode)) batches_[std::string(sample.Worker())].Add(sample);
       return;
     }
-    if (role == kMissing) {
+    if (role == kIdle) {
+      idle_[std::string(sample.Worker())].is_now = true;
+    } else if (role == kMissing) {
       ParameterOf(sample, name.substr(name.find('/') + 1)).is_missing = true;
     } else if (role == kHeld) {
       UpdatedWeight &parameter =
@@ -126,6 +131,7 @@ class UpdateNotApplied final : public Rule {
         }
         EvaluateMissing(worker, parameters, findings);
       }
+      EvaluateIdle(worker, parameters, has_gradients, findings);
       for (auto &[key, parameter] : parameters) {
         if (parameter.gradient) EndStepOf(has_gradients, parameter.gradient.get());
         parameter.now.reset();
@@ -140,6 +146,27 @@ class UpdateNotApplied final : public Rule {
 
  private:
   using Parameters = std::map<std::string, UpdatedWeight>;
+
+  // Finds optimizers that never see a gradient, as if gradients were reset just before each update.
+  void EvaluateIdle(const std::string &worker, const Parameters &parameters, bool has_gradients,
+                    Findings &findings) {
+    Idle &idle = idle_[worker];
+    const bool is_now = std::exchange(idle.is_now, false);
+    const auto has_changed = [](const auto &each) { return each.second.has_changed; };
+    if (has_gradients || std::any_of(parameters.begin(), parameters.end(), has_changed)) {
+      idle.updates = 0;
+    } else if (is_now) {
+      ++idle.updates;
+    }
+    if (!is_now || parameters.empty() || idle.updates < limits_.patience_all) return;
+    NoteEvaluated();
+    Add(worker, parameters.begin()->second.name, "nothing_updated",
+        static_cast<double>(idle.updates), static_cast<double>(limits_.patience_all),
+        StrCat("no weight had a gradient at ", idle.updates,
+               " updates of an optimizer, and none has changed: gradients are reset before the "
+               "update, or reach no weight"),
+        findings);
+  }
 
   static void EndStepOf(bool has_gradients, FollowedGradient *gradient) {
     if (has_gradients) gradient->is_reached = gradient->norm_now.has_value();
@@ -486,6 +513,12 @@ class UpdateNotApplied final : public Rule {
     findings.Add(FindingOf({worker, tensor}, check, value, limit, std::move(message)));
   }
 
+  // Updates at which no weight had a gradient.
+  struct Idle {
+    bool is_now = false;
+    int64_t updates = 0;  // since a weight had one, or changed
+  };
+
   const Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
@@ -494,6 +527,7 @@ class UpdateNotApplied final : public Rule {
   std::map<std::string, int64_t> last_steps_;       // by worker, in the worker's mode
   std::map<std::string, RepeatedBatches> batches_;  // by worker
   std::map<std::string, SumsOnAverage> averages_;   // by worker
+  std::map<std::string, Idle> idle_;                // by worker
   std::map<std::string, bool> resets_;              // by worker: it was seen to reset gradients
 };
 
@@ -542,9 +576,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
                        Selector::Make({}, {std::string(kModelInputs), std::string(kLossTargets)}));
   SMD_ASSIGN_OR_RETURN(Selector held, Selector::Make({}, {std::string(kHeldGradients)}));
   SMD_ASSIGN_OR_RETURN(Selector missing, Selector::Make({}, {std::string(kMissingGradients)}));
+  SMD_ASSIGN_OR_RETURN(Selector idle, Selector::Make({}, {std::string(kIdleUpdates)}));
   return std::unique_ptr<Rule>(std::make_unique<UpdateNotApplied>(
       Roles({std::move(gradients), std::move(frozen), std::move(weights), std::move(batches),
-             std::move(held), std::move(missing)}),
+             std::move(held), std::move(missing), std::move(idle)}),
       limits));
 }
 

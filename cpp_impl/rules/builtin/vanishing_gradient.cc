@@ -18,7 +18,12 @@ namespace {
 
 constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
 
-enum Role : size_t { kGradient, kWeight, kLoss, kRoles };
+enum Role : size_t { kGradient, kWeight, kLoss, kRoles, kSmallGradient };
+
+// Gradients that are smaller than those of layers for other reasons than depth: each token has a
+// share in few of an embedding's rows, and a matrix of an adapter is multiplied by the other one,
+// which begins at 0.
+constexpr std::string_view kSmallByNature = "(?i)embed|lora_|(^|[._/])(emb|wte|wpe)[._]";
 
 struct Options {
   double threshold;
@@ -113,17 +118,22 @@ class OuterLayers {
 
 class VanishingGradient final : public Rule {
  public:
-  VanishingGradient(Roles roles, const Options &options)
-      : Rule("VanishingGradient"), roles_(std::move(roles)), options_(options) {}
+  VanishingGradient(Roles roles, Selector small, const Options &options)
+      : Rule("VanishingGradient"),
+        roles_(std::move(roles)),
+        small_(std::move(small)),
+        options_(options) {}
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
-    return roles_.Of(tensor, membership);
+    const std::optional<size_t> role = roles_.Of(tensor, membership);
+    if (role != kGradient || !small_.Matches(tensor, membership)) return role;
+    return kSmallGradient;
   }
 
   void Observe(const Sample &sample, Findings &) override {
     const size_t role = sample.Role();
-    if (role == kGradient) ObserveGradient(sample);
+    if (role == kGradient || role == kSmallGradient) ObserveGradient(sample);
     if (role == kWeight) WorkerOf(sample).layers.AddWeight(WithoutOutput(sample.Tensor()));
     if (role != kLoss || !IsTraining(sample.Place().mode)) return;
     if (const auto loss = LossOf(sample)) WorkerOf(sample).losses.Add(*loss);
@@ -179,7 +189,8 @@ class VanishingGradient final : public Rule {
     const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
     if (!mean) return;
     NoteEvaluated();
-    if (options_.ratio) WorkerOf(sample).layers.AddGradient(sample, *mean);
+    if (options_.ratio && sample.Role() == kGradient)
+      WorkerOf(sample).layers.AddGradient(sample, *mean);
     // A bias that a later normalisation cancels has no gradient.  This does no harm.
     if (options_.layers_only && !IsOfLayer(sample)) return;
     State &state = states_.Of(sample);
@@ -201,6 +212,7 @@ class VanishingGradient final : public Rule {
   }
 
   const Roles roles_;
+  const Selector small_;
   const Options options_;
   SampleStates<State> states_;
   std::map<std::string, Worker, std::less<>> workers_;
@@ -234,8 +246,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   if (options.floor) {
     SMD_ASSIGN_OR_RETURN(selectors[kLoss], Selector::Make({"losses"}, {std::string(kLossNames)}));
   }
+  SMD_ASSIGN_OR_RETURN(Selector small, Selector::Make({}, {std::string(kSmallByNature)}));
   return std::unique_ptr<Rule>(
-      std::make_unique<VanishingGradient>(Roles(std::move(selectors)), options));
+      std::make_unique<VanishingGradient>(Roles(std::move(selectors)), std::move(small), options));
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ struct Options {
   int64_t sample;
 };
 
+// Without a registered optimizer, each batch that is accumulated is a step without a change.
+constexpr int64_t kLongerWithoutChange = 4;
+
 // With fewer elements that change, one may well change more than all others.
 constexpr int64_t kLeastChanged = 16;
 
@@ -150,7 +153,10 @@ class WeightUpdateRatio final : public Rule {
     if (is_large && state->large_steps >= options_.patience) {
       Offer(sample, {ratio, ratio, options_.large, "large"}, "more");
     }
-    if (is_small && state->small_steps >= options_.patience) {
+    const bool may_accumulate = options_.ignores_frozen && change.difference == 0;
+    const int64_t patience =
+        may_accumulate ? kLongerWithoutChange * options_.patience : options_.patience;
+    if (is_small && state->small_steps >= patience) {
       Offer(sample, {-ratio, ratio, options_.small, "small"}, "less");
     }
   }

@@ -29,8 +29,10 @@ class Classified {
   Classified(Selector labels, Selector predictions, bool argmax)
       : roles_({std::move(labels), std::move(predictions)}), argmax_(argmax) {}
 
-  // Returns the role of a tensor of labels or predictions; else, nothing.
+  // Returns the role of a tensor of labels or predictions; else, nothing.  A class that a loss
+  // ignores, as that of padding, would count as any other, so such a loss is left out.
   std::optional<size_t> RoleOf(std::string_view tensor, const Membership &membership) const {
+    if (membership.IsIn("losses_ignoring_a_class", tensor)) return {};
     return roles_.Of(tensor, membership);
   }
   // Adds a tensor with such a role.

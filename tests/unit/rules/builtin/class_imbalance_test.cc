@@ -39,6 +39,13 @@ TEST(ClassImbalanceTest, WeightedClassesAreWorthALook) {
   EXPECT_EQ(evaluated.findings[1].level, Level::kFinding);
 }
 
+TEST(ClassImbalanceTest, AClassThatTheLossIgnoresDoesNotCount) {
+  FakeSource source;
+  source.Include("losses_ignoring_a_class", "^CrossEntropyLoss_input_");
+  source.Step(3).Save("CrossEntropyLoss_input_1", Labels(990, 10));
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
 TEST(ClassImbalanceTest, AtTheThresholdThereIsNone) {
   FakeSource source;
   source.Step(0).Save("labels", Labels(1000, 100));

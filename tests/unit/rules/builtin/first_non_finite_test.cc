@@ -31,6 +31,20 @@ TEST(FirstNonFiniteTest, TheFirstInTheOrderOfTheRecordIsNamed) {
             "elements; its norm was 1 at step 0 and did not grow");
 }
 
+TEST(FirstNonFiniteTest, TheInputOfAModelComesBeforeThoseOfItsLayers) {
+  const auto with = [](double of_input) {
+    FakeSource source;
+    source.Step(0).Save("conv_input_0", {1}).Save("Net_input_0", {1});
+    source.Step(1).Save("conv_input_0", {NAN}).Save("conv_output_0", {NAN});
+    source.Save("Net_input_0", {of_input});
+    source.Step(2).Save("conv_input_0", {NAN}).Save("Net_input_0", {NAN});
+    return Evaluate(kRule, {}, source);
+  };
+  EXPECT_THAT(with(NAN).Tensors(), ElementsAre("Net_input_0"));
+  EXPECT_THAT(with(NAN).Steps(), ElementsAre(1));
+  EXPECT_THAT(with(1).Tensors(), ElementsAre("conv_input_0"));
+}
+
 TEST(FirstNonFiniteTest, MasksAreNoFault) {
   const std::vector<double> masked = {0, -INFINITY, 0.5};
   FakeSource source;

@@ -93,6 +93,41 @@ TEST(LossInputTest, OutputsMayBeCutOffWhereTargetsAre) {
   EXPECT_EQ(with_targets(0).result.status, RuleStatus::kPassed);
 }
 
+TEST(LossInputTest, ASigmoidBeforeLogitsIsFoundAfterAWhile) {
+  const auto with = [](double begin, int64_t steps) {
+    FakeSource source;
+    for (int64_t step = 0; step < steps; ++step) {
+      source.Step(step).Save("BCEWithLogitsLoss_input_0", {begin, 0.5, 0.9}, {3, 1});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  EXPECT_THAT(with(0.1, 22).Steps(), ElementsAre(19, 20, 21));
+  EXPECT_THAT(with(0.1, 22).findings[0].message, HasSubstr("computes the sigmoid"));
+  EXPECT_THAT(with(0.1, 19).findings, IsEmpty()) << "logits may be there by chance";
+  EXPECT_THAT(with(-0.1, 40).findings, IsEmpty());
+  EXPECT_THAT(with(0.5, 40).Checks(), Contains("probabilities"));
+}
+
+TEST(LossInputTest, OutputsAreComparedWithTargetsOfTheirShape) {
+  const auto with = [](const std::vector<int64_t> &outputs, const std::vector<int64_t> &targets) {
+    FakeSource source;
+    for (int64_t step = 0; step < 8; ++step) {
+      source.Step(step).Save("MSELoss_input_0", {-1, 2, 3}, outputs);
+      source.Save("MSELoss_input_1", {1, 2, 3}, targets);
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  const Evaluated evaluated = with({3, 1}, {3});
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(5, 6, 7));
+  EXPECT_THAT(evaluated.Checks(), Contains("broadcast"));
+  EXPECT_EQ(evaluated.findings[0].tensor, "MSELoss_input_0");
+  EXPECT_THAT(evaluated.findings[0].message,
+              HasSubstr("'MSELoss_input_0' has the shape (3, 1) and its targets (3)"));
+  EXPECT_THAT(with({3, 1}, {1, 3}).Checks(), Contains("broadcast"));
+  EXPECT_THAT(with({3, 1}, {3, 1}).findings, IsEmpty());
+  EXPECT_THAT(with({1, 3}, {3}).findings, IsEmpty()) << "each with one";
+}
+
 TEST(LossInputTest, EvaluationsAndNumbersThatAreNoneDoNotCount) {
   FakeSource source;
   for (int64_t step = 0; step < 8; ++step) {

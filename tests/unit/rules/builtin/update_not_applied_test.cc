@@ -496,6 +496,24 @@ TEST(UpdateNotAppliedTest, AnOptimizerThatMissesMostGradientsDoesNotMeanIt) {
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("though an optimizer is to update it"));
 }
 
+TEST(UpdateNotAppliedTest, AnOptimizerThatNeverHasAGradientUpdatesNothing) {
+  const auto with = [](double change, bool is_idle) {
+    FakeSource source;
+    for (int64_t step = 0; step < 12; ++step) {
+      source.Step(step).Save("a.weight", {1 + change * static_cast<double>(step)});
+      if (is_idle) source.Save("missing_gradients/Adam_0", {0});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  const Evaluated evaluated = with(0, true);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(9, 10, 11));
+  EXPECT_THAT(evaluated.Checks(), Contains("nothing_updated"));
+  EXPECT_EQ(evaluated.findings[0].tensor, "a.weight");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("no weight had a gradient at 10 updates"));
+  EXPECT_THAT(with(1, true).findings, IsEmpty()) << "another optimizer updates it";
+  EXPECT_THAT(with(0, false).findings, IsEmpty());
+}
+
 TEST(UpdateNotAppliedTest, FrozenWeightsMayStay) {
   FakeSource source = Of({{"a.weight", Falling, Alternating},
                           {"b.weight", Same, nullptr},

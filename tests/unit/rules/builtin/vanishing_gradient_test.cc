@@ -15,6 +15,25 @@ using testing::Not;
 
 constexpr const char *kRule = "VanishingGradient";
 
+TEST(VanishingGradientTest, EmbeddingsAndAdaptersAreNoFirstLayers) {
+  const auto with = [](const std::string &first) {
+    FakeSource source;
+    for (int64_t step = 0; step < 8; ++step) {
+      source.Step(step).Save(first, {1, 2, 3, 4}, {2, 2}).Save("b.weight", {1, 2, 3, 4}, {2, 2});
+      source.Save("c.weight", {1, 2, 3, 4}, {2, 2});
+      source.Save("gradient/" + first, {1e-6, 1e-6, 1e-6, 1e-6}, {2, 2});
+      source.Save("gradient/b.weight", {1, 1, 1, 1}, {2, 2});
+      source.Save("gradient/c.weight", {1, 1, 1, 1}, {2, 2});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(with("a.weight"), testing::Contains("ratio"));
+  EXPECT_THAT(with("Net_emb.weight"), IsEmpty());
+  EXPECT_THAT(with("Net_embedding.weight"), IsEmpty());
+  EXPECT_THAT(with("Net_q.lora_A.default.weight"), IsEmpty());
+  EXPECT_THAT(with("Net_member.weight"), testing::Contains("ratio"));
+}
+
 TEST(VanishingGradientTest, TheSmallestGradientBelowTheThresholdIsNamed) {
   FakeSource source;
   source.Step(0).Save("gradient/a", {1e-3}).Save("gradient/b", {1e-8}).Save("gradient/c", {-1e-9});

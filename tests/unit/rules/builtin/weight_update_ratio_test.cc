@@ -177,8 +177,8 @@ TEST(WeightUpdateRatioTest, CalibratedLeavesFrozenWeightsAlone) {
     EXPECT_FALSE(Evaluate(kRule, {}, frozen).findings.empty());
   }
   FakeSource stuck = Training(1, 1);
-  EXPECT_THAT(Evaluate(kRule, {}, stuck, Profile::kCalibrated).Checks(),
-              ElementsAre("small", "small", "small", "small", "small"));
+  EXPECT_THAT(Evaluate(kRule, {{"patience", "1"}}, stuck, Profile::kCalibrated).Checks(),
+              ElementsAre("small", "small", "small", "small", "small", "small"));
 }
 
 TEST(WeightUpdateRatioTest, CalibratedKnowsKerasNames) {
@@ -187,7 +187,8 @@ TEST(WeightUpdateRatioTest, CalibratedKnowsKerasNames) {
   for (int step = 0; step < 7; ++step) {
     source.Step(step).Save("gradients/dense/kernelGrad", {1}).Save("dense/kernel:0", {1});
   }
-  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Steps(), ElementsAre(5, 6));
+  EXPECT_THAT(Evaluate(kRule, {{"patience", "1"}}, source, Profile::kCalibrated).Steps(),
+              ElementsAre(4, 5, 6));
 }
 
 TEST(WeightUpdateRatioTest, CalibratedDividesByTheStepsInBetween) {
@@ -366,6 +367,20 @@ TEST(WeightUpdateRatioTest, OtherJumpsAreUpdates) {
   }
   FakeSource few = WithAJump(4, 8);
   EXPECT_THAT(Evaluate(kRule, {}, few, Profile::kCalibrated).findings, IsEmpty());
+}
+
+TEST(WeightUpdateRatioTest, StepsWithoutAChangeMayAccumulate) {
+  const auto with = [](int64_t each) {
+    FakeSource source;
+    for (int64_t step = 0; step < 48; ++step) {
+      source.Step(step).Save("a.weight", {1 + 0.01 * static_cast<double>(step / each), 2});
+      source.Save("gradient/a.weight", {1, 1});
+    }
+    return Evaluate("WeightUpdateRatio", {}, source, Profile::kCalibrated).findings;
+  };
+  EXPECT_THAT(with(8), testing::IsEmpty());
+  EXPECT_THAT(with(16), testing::IsEmpty());
+  EXPECT_THAT(with(48), testing::Not(testing::IsEmpty()));
 }
 
 }  // namespace

@@ -538,6 +538,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             if isinstance(callback, AfterLoss) and _has_weights(module):
                 weighted = self.get_collection("weighted_losses")
                 weighted.include(f"^{re.escape(callback.name)}_input_")
+            if isinstance(callback, AfterLoss) and getattr(module, "ignore_index", -1) >= 0:
+                ignoring = self.get_collection("losses_ignoring_a_class")
+                ignoring.include(f"^{re.escape(callback.name)}_input_")
 
     def _prepare_collections(self) -> None:
         super()._prepare_collections()

@@ -12,7 +12,7 @@ from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.pytorch.torch_state import is_compiling
 
-__all__ = ["WatchedOptimizer", "inner_optimizer", "missing_gradients"]
+__all__ = ["NeverUpdated", "WatchedOptimizer", "inner_optimizer", "missing_gradients"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
@@ -26,6 +26,32 @@ class _Listener(Protocol):
     def _before_update(self, watched: WatchedOptimizer, optimizer: Any) -> None: ...
 
     def _after_update(self, watched: WatchedOptimizer, optimizer: Any) -> None: ...
+
+
+class NeverUpdated:
+    """Warns once of a training whose registered optimizers never update anything.
+
+    All of it would be one step, which no rule sees the end of.
+    """
+
+    _MANY = 200  # calls of the model; few jobs accumulate so many batches
+
+    def __init__(self, logger: Any) -> None:
+        self._logger = logger
+        self._calls = 0
+
+    def note_call(self) -> None:
+        self._calls += 1
+        if self._calls == self._MANY:
+            self._logger.warning(
+                "step() of the registered optimizers was not called in %d calls of the model: all of "
+                "them are one step of the trial; call it after each backward pass, or do not "
+                "register the optimizers",
+                self._calls,
+            )
+
+    def note_update(self) -> None:
+        self._calls = self._MANY
 
 
 def inner_optimizer(optimizer: Any) -> Any:
@@ -50,7 +76,8 @@ def inner_optimizer(optimizer: Any) -> Any:
 def missing_gradients(named: Sequence[Tuple[str, Any]]) -> List[str]:
     """Returns a name for each parameter that an update should change and that has no gradient.
 
-    Without a gradient of any other one of the optimizer, the update is for none of them.
+    Without a gradient of any other one of the optimizer, the update is for none of them: see
+    `StepHook`, which then saves one value for all.
     """
     missing = [
         f"missing_gradient/{name}"

@@ -16,7 +16,7 @@ from smdebug.pytorch.collected import Collected
 from smdebug.pytorch.evaluation_mode import EvaluationMode
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.models import RegisteredModel
-from smdebug.pytorch.optimizers import WatchedOptimizer, missing_gradients
+from smdebug.pytorch.optimizers import NeverUpdated, WatchedOptimizer, missing_gradients
 from smdebug.pytorch.returned_losses import ReturnedLosses
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
 from smdebug.pytorch.shards import Parts
@@ -78,6 +78,10 @@ class StepHook(FrameworkHook):
     @cached_property
     def _optimizers(self) -> List[WatchedOptimizer]:
         return []
+
+    @cached_property
+    def _never_updated(self) -> NeverUpdated:
+        return NeverUpdated(self.logger)
 
     @cached_property
     def _applied(self) -> Set[WatchedOptimizer]:
@@ -252,6 +256,7 @@ class StepHook(FrameworkHook):
                 return
             if not continues:
                 self._start(was_called=True)
+            self._never_updated.note_call()
         else:
             self._start(was_called=True)
         self._is_saving = self._saves_step
@@ -450,6 +455,8 @@ class StepHook(FrameworkHook):
                 self._save(name, parameter)
                 self._save_unscaled(f"gradient/{name}", parameter.grad, scale)
         missing = missing_gradients(watched.named)
+        if watched.named and all(parameter.grad is None for _, parameter in watched.named):
+            missing = [f"missing_gradients/{watched.name}"]
         if missing:
             self._save_each(missing, [torch.zeros((), device="cpu")] * len(missing))
         if not self._may_collect("update/", watched.named):
@@ -485,6 +492,7 @@ class StepHook(FrameworkHook):
             self._follow(is_training=True)
             self._start(was_called=False)
         self._is_interrupted = False
+        self._never_updated.note_update()
         self._is_saving = self._saves_step
         self._applied.add(watched)
 

@@ -1,0 +1,114 @@
+"""Mistakes of usual scripts, each beside the script without it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Callable, List, Tuple
+
+import pytest
+import smdebug.pytorch as smd
+import torch
+from torch import Tensor, nn
+
+from smdebug.rules import RuleSet
+
+Batch = Callable[[], Tuple[Tensor, Tensor]]
+
+
+def train(
+    out_dir: str, model: nn.Module, loss: nn.Module, batch: Batch, *,
+    steps: int = 60, resets: str = "first", accumulates: int = 1, registers: bool = True,
+) -> List[Any]:  # fmt: skip
+    """Returns the findings of all rules, and the first cause."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.register_loss(loss)
+    if registers:
+        hook.register_optimizer(optimizer)
+    rules = RuleSet().add_all()
+    hook.attach(rules)
+    for step in range(steps):
+        if resets == "first" and step % accumulates == 0:
+            optimizer.zero_grad()
+        x, y = batch()
+        loss(model(x), y).backward()
+        if resets == "last":
+            optimizer.zero_grad()
+        if step % accumulates == accumulates - 1:
+            optimizer.step()
+    hook.close()
+    findings = [each for each in hook.take_findings() if each.level.name == "FINDING"]
+    causes = [each.id for each in rules.diagnose()]
+    return [{(each.rule, each.check) for each in findings}, causes[:1]]
+
+
+def classes() -> Tuple[nn.Module, nn.Module, Batch]:
+    def batch() -> Tuple[Tensor, Tensor]:
+        x = torch.randn(32, 8)
+        return x, (x[:, 0] > 0).long() + 2 * (x[:, 1] > 0).long()
+
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
+    return model, nn.CrossEntropyLoss(), batch
+
+
+def numbers(last: nn.Module, loss: nn.Module, is_flat: bool) -> Tuple[nn.Module, nn.Module, Batch]:
+    """Yes or no, or a number, of the shape (32, 1) or (32)."""
+    is_yes = isinstance(loss, nn.BCEWithLogitsLoss)
+
+    def batch() -> Tuple[Tensor, Tensor]:
+        x = torch.randn(32, 8)
+        y = (x[:, :1] > 0).float() if is_yes else x[:, :1] - x[:, 1:2]
+        return x, y.flatten() if is_flat else y
+
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 1), last), loss, batch
+
+
+@pytest.mark.parametrize("registers", [True, False])
+def test_gradients_that_are_reset_before_the_update(registers: bool, out_dir: str) -> None:
+    found, causes = train(out_dir, *classes(), resets="last", registers=registers)
+    assert ("UpdateNotApplied", "nothing_updated") in found
+    assert causes == ["nothing_updated"]
+
+
+@pytest.mark.parametrize("accumulates", [1, 8])
+@pytest.mark.parametrize("registers", [True, False])
+def test_a_usual_script_has_no_findings(registers: bool, accumulates: int, out_dir: str) -> None:
+    found, _ = train(out_dir, *classes(), registers=registers, accumulates=accumulates, steps=160)
+    assert not found
+
+
+def test_an_optimizer_that_is_never_called(out_dir: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        train(out_dir, *classes(), accumulates=1000, steps=250)
+    assert [each for each in caplog.messages if "was not called in 200 calls" in each]
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize("is_flat", [True, False])
+def test_targets_of_another_shape(is_flat: bool, out_dir: str) -> None:
+    found, causes = train(out_dir, *numbers(nn.Identity(), nn.MSELoss(), is_flat))
+    assert (("LossInput", "broadcast") in found) == is_flat
+    assert causes == (["loss_of_wrong_output"] if is_flat else [])
+
+
+@pytest.mark.parametrize("last", [nn.Sigmoid(), nn.Identity()])
+def test_a_sigmoid_before_logits(last: nn.Module, out_dir: str) -> None:
+    found, causes = train(out_dir, *numbers(last, nn.BCEWithLogitsLoss(), False))
+    is_fault = isinstance(last, nn.Sigmoid)
+    assert (("LossInput", "probabilities") in found) == is_fault
+    assert causes == (["loss_of_wrong_output"] if is_fault else [])
+
+
+@pytest.mark.parametrize("ignored", [0, -100])
+def test_a_class_that_the_loss_ignores_is_not_imbalanced(ignored: int, out_dir: str) -> None:
+    model, _, batch = classes()
+
+    def padded() -> Tuple[Tensor, Tensor]:
+        x, y = batch()
+        return x, torch.where(torch.arange(32) < 30, torch.zeros_like(y), y % 3 + 1)
+
+    found, _ = train(out_dir, model, nn.CrossEntropyLoss(ignore_index=ignored), padded)
+    assert (("ClassImbalance", "imbalance") in found) == (ignored != 0)
