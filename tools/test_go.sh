@@ -35,7 +35,7 @@ lint() {
   in_module "$go" vet ./smdebug ./internal/conformance
   # SWIG stores addresses as integers.
   in_module "$go" vet -unsafeptr=false ./internal/raw
-  in_module "$go" run honnef.co/go/tools/cmd/staticcheck@v0.8.1 ./smdebug ./internal/conformance
+  in_module "$go" run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./smdebug ./internal/conformance
 }
 
 unit() { in_module "$go" test -timeout 300s ./...; }
