@@ -34,7 +34,7 @@ def train(
         x, y = batch()
         loss(model(x), y).backward()
         if resets == "last":
-            optimizer.zero_grad()
+            optimizer.zero_grad(set_to_none=True)  # as by default, since PyTorch 2
         if step % accumulates == accumulates - 1:
             optimizer.step()
     hook.close()
