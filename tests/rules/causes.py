@@ -101,21 +101,25 @@ def inputs_too_large(planted: Planted) -> None:
     training.next_batch = training.next_evaluation = large
 
 
-@more(lambda drawn: drawn.family in ("perceptron", "autoencoder", "regression", "convolution"))
-def huge_sample(planted: Planted) -> None:
-    """From some step on, one value of each batch is not readable and becomes huge."""
+def _spoil(planted: Planted, begins: int, value: float) -> None:
+    """From that step on, one element of each batch is `value`."""
     training, count, next_batch = planted.training, [0], planted.training.next_batch
-    begins, size = planted.chance.randint(20, 60), planted.log(1e3, 1e12)
 
     def spoiled() -> Tuple[torch.Tensor, torch.Tensor]:
         x, y = next_batch()
         count[0] += 1
         if count[0] > begins * training.batches_of_step:
             x = x.clone()
-            x.view(-1)[planted.chance.randrange(x.numel())] = size
+            x.view(-1)[planted.chance.randrange(x.numel())] = value
         return x, y
 
     training.next_batch = spoiled
+
+
+@more(lambda drawn: drawn.family in ("perceptron", "autoencoder", "regression", "convolution"))
+def huge_sample(planted: Planted) -> None:
+    """From some step on, one value of each batch is not readable and becomes huge."""
+    _spoil(planted, planted.chance.randint(20, 60), planted.log(1e3, 1e12))
 
 
 class Before(Around):
@@ -194,19 +198,8 @@ def root_of_zero(planted: Planted) -> None:
 @more(lambda drawn: drawn.family != "transformer")
 def infinite_sample(planted: Planted) -> None:
     """A value of some batch is infinite, or not a number, before anything is computed."""
-    training, count, next_batch = planted.training, [0], planted.training.next_batch
     begins = planted.chance.randint(0, 60)
-    value = planted.chance.choice((math.inf, -math.inf, math.nan))
-
-    def spoiled() -> Tuple[torch.Tensor, torch.Tensor]:
-        x, y = next_batch()
-        count[0] += 1
-        if count[0] > begins * training.batches_of_step:
-            x = x.clone()
-            x.view(-1)[planted.chance.randrange(x.numel())] = value
-        return x, y
-
-    training.next_batch = spoiled
+    _spoil(planted, begins, planted.chance.choice((math.inf, -math.inf, math.nan)))
 
 
 class ByHand(nn.Module):
