@@ -62,7 +62,7 @@ class IndexedFiles {
   // Returns the steps at which a tensor was saved, ascending; a step may be repeated.
   std::vector<SavedStep> Steps(uint32_t tensor, Mode mode) const;
 
-  // Frees memory that only Add() needs, which may be called again all the same.
+  // Frees the memory that Add() works with.  Add() may be called again.
   void Settle();
 
   size_t Layouts() const { return layouts_.size(); }

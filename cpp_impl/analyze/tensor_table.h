@@ -65,7 +65,7 @@ class TensorTable {
   // Stores all entries of the index file of that worker and step.
   void Add(int64_t global_step, uint16_t worker, const format::IndexFile &index);
 
-  // Frees memory that only Add() needs, which may be called again all the same.
+  // Frees the memory that Add() works with.  Add() may be called again.
   void Settle();
 
   // Returns NULL if no tensor has that name.  The pointer stays valid as the table grows.

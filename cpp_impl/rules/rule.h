@@ -65,9 +65,8 @@ class Rule {
   int64_t SampleSize() const { return sample_size_; }
   void SetSampleSize(int64_t most) { sample_size_ = most; }
 
-  // Returns as which of its kinds of tensors the rule observes those of that name, a number of its
-  // own; or nothing, if it does not observe them.  Called once for each name, and
-  // again if collections change.
+  // Returns what tensors of that name are to the rule, a number of its own, or nothing if it does
+  // not observe them.  Called once for each name, and again if collections change.
   virtual std::optional<size_t> RoleOf(std::string_view tensor,
                                        const Membership &membership) const {
     return Wants(tensor, membership) ? std::optional<size_t>(0) : std::nullopt;
@@ -114,7 +113,8 @@ class Rule {
   void NoteFinished() { has_finished_ = true; }
 
  private:
-  // Reports whether a rule that observes tensors of one kind observes those of that name.
+  // For a rule whose tensors are all of one kind, in place of RoleOf(): reports whether it observes
+  // those of that name.
   virtual bool Wants(std::string_view tensor, const Membership &membership) const {
     (void)tensor;
     (void)membership;

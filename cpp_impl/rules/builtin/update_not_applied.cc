@@ -36,7 +36,7 @@ constexpr int64_t kMostHeld = 3;  // updates
 constexpr std::string_view kMissingGradients = "^missing_gradient/";
 
 // Saved for an optimizer that is to update parameters of which none has a gradient.
-constexpr std::string_view kIdleUpdates = "^missing_gradients/";
+constexpr std::string_view kIdleUpdates = "^idle_update/";
 
 constexpr std::string_view kLossTargets = "Loss_input_1$";
 

@@ -13,6 +13,9 @@
 
 namespace smdebug::rules {
 
+// The collection of the inputs of losses that leave out a class.
+inline constexpr std::string_view kIgnoringLosses = "losses_ignoring_a_class";
+
 // Holds the classes in a tensor, one for each sample.
 struct Classes {
   std::string worker;
@@ -32,7 +35,7 @@ class Classified {
   // Returns the role of a tensor of labels or predictions; else, nothing.  A class that a loss
   // ignores, as that of padding, would count as any other, so such a loss is left out.
   std::optional<size_t> RoleOf(std::string_view tensor, const Membership &membership) const {
-    if (membership.IsIn("losses_ignoring_a_class", tensor)) return {};
+    if (membership.IsIn(kIgnoringLosses, tensor)) return {};
     return roles_.Of(tensor, membership);
   }
   // Adds a tensor with such a role.

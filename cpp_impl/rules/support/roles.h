@@ -1,6 +1,7 @@
 // Tells which of a rule's several kinds of tensors a tensor is.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -10,7 +11,7 @@
 
 namespace smdebug::rules {
 
-// Any thread.
+// Selects tensors of several kinds.  Any thread.
 class Roles {
  public:
   // Gives each selector a role: 0, 1, ... If several selectors match a tensor, the first gives its

@@ -58,6 +58,7 @@ class Sample {
   std::string_view Tensor() const { return tensor_; }
   // Returns a number above 0 that no other tensor or worker has in this rule set, or 0.
   uint32_t Number() const { return number_; }
+  // Returns what the tensor is to the rule that observes it.
   size_t Role() const { return role_; }
   // Returns which part of the tensor the worker holds, or NULL for the whole.
   const config::Placement *Placement() const { return placement_; }

@@ -102,6 +102,20 @@ def test_a_sigmoid_before_logits(last: nn.Module, out_dir: str) -> None:
     assert causes == (["loss_of_wrong_output"] if is_fault else [])
 
 
+@pytest.mark.parametrize("ignored", [None, [0, 1], torch.tensor([1, 2]), 1.0])
+def test_losses_may_have_anything_for_the_ignored_class(ignored: Any, out_dir: str) -> None:
+    model, loss, batch = classes()
+
+    class Own(nn.Module):
+        ignore_index = ignored
+
+        def forward(self, y: Tensor, target: Tensor) -> Tensor:
+            return loss(y, target)
+
+    found, _ = train(out_dir, model, Own(), batch)
+    assert not found
+
+
 @pytest.mark.parametrize("ignored", [0, -100])
 def test_a_class_that_the_loss_ignores_is_not_imbalanced(ignored: int, out_dir: str) -> None:
     model, _, batch = classes()

@@ -501,7 +501,7 @@ TEST(UpdateNotAppliedTest, AnOptimizerThatNeverHasAGradientUpdatesNothing) {
     FakeSource source;
     for (int64_t step = 0; step < 12; ++step) {
       source.Step(step).Save("a.weight", {1 + change * static_cast<double>(step)});
-      if (is_idle) source.Save("missing_gradients/Adam_0", {0});
+      if (is_idle) source.Save("idle_update/Adam_0", {0});
     }
     return Evaluate(kRule, {}, source, Profile::kCalibrated);
   };

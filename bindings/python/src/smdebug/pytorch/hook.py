@@ -89,7 +89,7 @@ _OF_OPTIMIZERS: Mapping[str, str] = {
     "learning_rate": "^learning_rate/",
     "weight_decay": "^weight_decay/",
 }
-_NO_PARAMETER = "^(?!(held_|missing_)?gradient|update/|optimizer_state/|weight_decay/).*"
+_NO_PARAMETER = "^(?!(held_|missing_)?gradient|(idle_)?update/|optimizer_state/|weight_decay/).*"
 _OF_PARAMETERS: Mapping[str, str] = {
     CollectionKeys.WEIGHTS: f"{_NO_PARAMETER}weight",
     CollectionKeys.BIASES: f"{_NO_PARAMETER}bias",
@@ -538,7 +538,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             if isinstance(callback, AfterLoss) and _has_weights(module):
                 weighted = self.get_collection("weighted_losses")
                 weighted.include(f"^{re.escape(callback.name)}_input_")
-            if isinstance(callback, AfterLoss) and getattr(module, "ignore_index", -1) >= 0:
+            if isinstance(callback, AfterLoss) and _ignores_a_class(module):
                 ignoring = self.get_collection("losses_ignoring_a_class")
                 ignoring.include(f"^{re.escape(callback.name)}_input_")
 
@@ -570,6 +570,13 @@ def _changes_inputs(module: Any) -> bool:
 def _has_weights(loss: Any) -> bool:
     """Returns True for losses in which rare classes count more."""
     return any(getattr(loss, name, None) is not None for name in ("weight", "pos_weight"))
+
+
+def _ignores_a_class(loss: Any) -> bool:
+    """Returns True for losses that leave out one of the classes, as that of padding."""
+    # Losses of other projects have None, or several.
+    ignored = getattr(loss, "ignore_index", None)
+    return isinstance(ignored, int) and ignored >= 0
 
 
 def _parts_of(value: Any) -> Any:

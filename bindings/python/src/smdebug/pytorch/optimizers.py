@@ -73,20 +73,19 @@ def inner_optimizer(optimizer: Any) -> Any:
     return found
 
 
-def missing_gradients(named: Sequence[Tuple[str, Any]]) -> List[str]:
+def missing_gradients(named: Sequence[Tuple[str, Any]], optimizer: str) -> List[str]:
     """Returns a name for each parameter that an update should change and that has no gradient.
 
-    Without a gradient of any other one of the optimizer, the update is for none of them: see
-    `StepHook`, which then saves one value for all.
+    If none of the optimizer's parameters has one, the update changes nothing: returns one name.
     """
     missing = [
         f"missing_gradient/{name}"
         for name, parameter in named
         if parameter.grad is None and parameter.requires_grad and parameter.numel() > 0
     ]
-    if missing and any(parameter.grad is not None for _, parameter in named):
-        return missing
-    return []
+    if missing and all(parameter.grad is None for _, parameter in named):
+        return [f"idle_update/{optimizer}"]
+    return missing
 
 
 def _is_within_step(optimizer: Any) -> bool:

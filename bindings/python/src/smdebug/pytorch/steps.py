@@ -454,9 +454,7 @@ class StepHook(FrameworkHook):
             for name, parameter in watched.named:
                 self._save(name, parameter)
                 self._save_unscaled(f"gradient/{name}", parameter.grad, scale)
-        missing = missing_gradients(watched.named)
-        if watched.named and all(parameter.grad is None for _, parameter in watched.named):
-            missing = [f"missing_gradients/{watched.name}"]
+        missing = missing_gradients(watched.named, watched.name)
         if missing:
             self._save_each(missing, [torch.zeros((), device="cpu")] * len(missing))
         if not self._may_collect("update/", watched.named):
