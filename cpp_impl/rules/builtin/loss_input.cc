@@ -18,8 +18,9 @@ namespace {
 
 enum Role : size_t { kScores, kNumbers, kTargets };
 
-// Scores of classes, which a softmax or a sigmoid turns into probabilities inside the loss.
-constexpr std::string_view kScoreInputs = R"((CrossEntropy|BCEWithLogits)Loss\w*_input_0$)";
+// Scores of classes, which a softmax or a sigmoid turns into probabilities inside the loss, and
+// logarithms of probabilities.
+constexpr std::string_view kScoreInputs = R"((CrossEntropy|NLL|BCEWithLogits)Loss\w*_input_0$)";
 constexpr std::string_view kNumberInputs = R"((MSE|L1|Huber)Loss\w*_input_0$)";
 constexpr std::string_view kNumberTargets = R"((MSE|L1|Huber)Loss\w*_input_1$)";
 
@@ -130,18 +131,41 @@ class LossInput final : public Rule {
 
   void EvaluateProbabilities(const Sample &sample, const std::vector<double> &elements,
                              Input *input) {
-    const bool is_of_logits = sample.Tensor().find("BCEWithLogits") != std::string_view::npos;
-    const bool is_now = is_of_logits ? AreSquashed(elements) : AreProbabilities(sample, elements);
+    const bool is_of_logits = sample.Tensor().find("BCE") != std::string_view::npos;
+    const bool is_now =
+        is_of_logits ? AreSquashed(elements) : !WhatIsWrong(sample, elements).empty();
     input->probabilities = is_now ? input->probabilities + 1 : 0;
     // Logits may all lie between 0 and 1 by chance, for a while.
     const int64_t patience = is_of_logits ? kLongerForLogits * limits_.patience : limits_.patience;
     if (input->probabilities < patience) return;
     const auto steps = static_cast<double>(input->probabilities);
     culprits_.Offer(sample, {steps, steps, static_cast<double>(patience), "probabilities"}, [&] {
-      return StrCat("'", sample.Tensor(), "' has held probabilities for ", input->probabilities,
-                    " steps, but the loss computes the ", is_of_logits ? "sigmoid" : "softmax",
-                    " of its input itself: give it the scores");
+      return StrCat("for ", input->probabilities, " steps, '", sample.Tensor(), "' ",
+                    is_of_logits ? "has held probabilities, but the loss computes the sigmoid of "
+                                   "its input itself: give it the scores"
+                                 : WhatIsWrong(sample, elements));
     });
+  }
+
+  // Returns a sentence on the scores of classes that a loss gets, or "".
+  static std::string_view WhatIsWrong(const Sample &sample, const std::vector<double> &elements) {
+    const bool are_logarithms = sample.Tensor().find("NLL") != std::string_view::npos;
+    const bool is_positive = std::any_of(elements.begin(), elements.end(),
+                                         [](double each) { return each > kTolerance; });
+    if (are_logarithms && is_positive) {
+      return "has been above 0, but the loss takes logarithms of probabilities: give it the "
+             "log_softmax of the scores";
+    }
+    switch (AxisOfProbabilities(sample, elements, are_logarithms)) {
+      case Axis::kSamples:
+        return "has held probabilities that add up to 1 over the samples: compute the softmax over "
+               "the classes";
+      case Axis::kClasses:
+        if (are_logarithms) return {};
+        return "has held probabilities, but the loss computes the softmax of its input itself: "
+               "give it the scores";
+      default: return {};
+    }
   }
 
   // Reports whether the elements could come from a sigmoid.
@@ -150,26 +174,36 @@ class LossInput final : public Rule {
     return *least >= 0 && *most <= 1 && *least < *most;
   }
 
-  // Reports whether the elements are scores of samples that add up to 1 each.
-  static bool AreProbabilities(const Sample &sample, const std::vector<double> &elements) {
+  enum class Axis { kNone, kClasses, kSamples };
+
+  // Returns the axis along which the elements, or what they are logarithms of, add up to 1.
+  static Axis AxisOfProbabilities(const Sample &sample, const std::vector<double> &elements,
+                                  bool are_logarithms) {
     const std::span<const int64_t> shape = sample.RealElements()->shape;
-    const auto is_outside = [](double each) { return !(each >= 0 && each <= 1 + kTolerance); };
-    if (std::any_of(elements.begin(), elements.end(), is_outside)) return false;
-    // The others would be elements of samples in part.
-    if (shape.size() != 2 || shape[1] < 2 || sample.RealElements()->ElementCount() > kMostElements)
-      return false;
+    // Of others, there may be only a part.
+    if (shape.size() != 2 || shape[1] < 2 || std::ssize(elements) != shape[0] * shape[1]) {
+      return Axis::kNone;
+    }
     const auto classes = static_cast<size_t>(shape[1]);
+    std::vector<double> of_samples(static_cast<size_t>(shape[0]));
+    std::vector<double> of_classes(classes);
     double varies = 0;
-    for (size_t row = 0; row + classes <= elements.size(); row += classes) {
-      double sum = 0;
-      for (size_t i = row; i < row + classes; ++i) {
-        sum += elements[i];
-        varies = std::max(varies, std::fabs(elements[i] - elements[i % classes]));
-      }
-      if (std::fabs(sum - 1) > kTolerance) return false;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const double each = are_logarithms ? std::exp(elements[i]) : elements[i];
+      if (!(each >= 0 && each <= 1 + kTolerance)) return Axis::kNone;
+      of_samples[i / classes] += each;
+      of_classes[i % classes] += each;
+      varies = std::max(varies, std::fabs(elements[i] - elements[i % classes]));
     }
     // Scores of 0.25 each, as of a last layer of zeros, are probabilities by chance.
-    return varies > 0;
+    if (!(varies > 0)) return Axis::kNone;
+    if (AreOne(of_samples)) return Axis::kClasses;
+    return AreOne(of_classes) ? Axis::kSamples : Axis::kNone;
+  }
+
+  static bool AreOne(const std::vector<double> &sums) {
+    return std::all_of(sums.begin(), sums.end(),
+                       [](double sum) { return std::fabs(sum - 1) <= kTolerance; });
   }
 
   // An activation before the loss cuts off what is below 0, which targets or scores need.

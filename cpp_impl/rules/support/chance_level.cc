@@ -17,15 +17,22 @@ constexpr size_t kMostClasses = 100'000;
 std::string_view Without(std::string_view tensor, std::string_view end) {
   if (!tensor.ends_with(end)) return {};
   tensor.remove_suffix(end.size());
-  for (const std::string_view known : {"CrossEntropyLoss", "NLLLoss", "MSELoss"}) {
-    if (tensor.find(known) != std::string_view::npos) return tensor;
-  }
-  return {};
+  return tensor;
 }
 
 }  // namespace
 
-std::string_view LossOfTarget(std::string_view tensor) { return Without(tensor, "_input_1"); }
+std::string_view LossOfTarget(std::string_view tensor) {
+  const std::string_view loss = Without(tensor, "_input_1");
+  for (const std::string_view known : {"CrossEntropyLoss", "NLLLoss", "MSELoss"}) {
+    if (loss.find(known) == std::string_view::npos) continue;
+    const size_t slash = loss.rfind('/');
+    const bool is_of_function = slash != std::string_view::npos && loss.substr(slash + 1) == known;
+    return is_of_function ? loss.substr(0, slash) : loss;
+  }
+  return {};
+}
+
 std::string_view LossOfOutput(std::string_view tensor) { return Without(tensor, "_output_0"); }
 
 void ChanceLevel::Add(const Sample &targets) {

@@ -272,6 +272,24 @@ def test_lightning(out_dir, tmp_path, caplog):
     assert callback.hook.failures == 0 and "was recorded" not in caplog.text
 
 
+class Classifier(Lit):
+    def training_step(self, batch: Any, number: int) -> Any:
+        return nn.functional.cross_entropy(self(batch).repeat(1, 2), (batch[:, 0] > 0).long())
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_lightning_records_what_a_loss_is_computed_from(passes, out_dir, tmp_path):
+    callback = LightningCallback(out_dir, save_all=True, save_config=EVERY_STEP, raise_errors=True)
+    fit(Classifier(), [callback], tmp_path, accumulate_grad_batches=passes)
+    trial = smd.create_trial(out_dir)
+    assert sorted(names_of(trial, "^loss/")) == [
+        f"loss/CrossEntropyLoss_input_{number}" for number in range(2 * passes)
+    ]
+    inputs = trial.tensor("Classifier_input_0").value(1, modes.TRAIN)
+    targets = trial.tensor("loss/CrossEntropyLoss_input_1").value(1, modes.TRAIN)
+    assert targets.tolist() == (inputs[:, 0] > 0).astype(int).tolist() or passes > 1
+
+
 class Activations(lightning.Callback):
     """Selects the outputs of a module, as a script of one's own does."""
 

@@ -102,6 +102,29 @@ def test_the_loss_is_the_one_that_is_trained(
     assert "compute_loss" not in vars(trainer)
 
 
+@pytest.mark.parametrize(
+    "trainer_class, loss", [(transformers.Trainer, "GPT2LMHeadModel_loss"), (WithoutLabels, "loss")]
+)
+def test_what_the_loss_is_computed_from(trainer_class, loss, out_dir, tmp_path):
+    seen = []
+    callback = TrainerCallback(out_dir, save_all=True, save_config=EVERY_STEP, raise_errors=True)
+    trainer = trainer_class(
+        model=language_model(), args=settings_of(tmp_path / "out", max_steps=3),
+        train_dataset=sentences(16), callbacks=[callback],
+    )  # fmt: skip
+    compute = trainer.compute_loss
+    trainer.compute_loss = lambda model, inputs, *rest, **keywords: (
+        seen.append(inputs["labels"].numpy()) or compute(model, inputs, *rest, **keywords)
+    )
+    trainer.train()
+    targets = create_trial(out_dir).tensor(f"{loss}/CrossEntropyLoss_input_1")
+    labels = seen[1]
+    # The model's own loss compares each token with the next.
+    last = np.full((2, 1), -100)
+    expected = np.hstack([labels[:, 1:], last]) if trainer_class is transformers.Trainer else labels
+    assert targets.value(1).tolist() == expected.flatten().tolist()
+
+
 def test_losses_of_evaluations(out_dir, tmp_path):
     trainer, _ = trained(Weighted, out_dir, tmp_path / "out", eval_strategy="epoch")
     trial = create_trial(out_dir)

@@ -50,6 +50,48 @@ TEST(LossInputTest, ProbabilitiesAreNoScores) {
   EXPECT_THAT(OfScores(Exponential, true, 8, {{"patience", "9"}}).findings, IsEmpty());
 }
 
+// Scores of four samples and four classes, whose softmax was taken over one of the two.
+std::vector<double> Softmax(int64_t step, bool is_over_samples) {
+  std::vector<double> scores;
+  for (int i = 0; i < 16; ++i) {
+    scores.push_back(std::exp(std::sin(i * i + 3 * static_cast<double>(step))));
+  }
+  const auto at = [&](size_t i, size_t k) -> double & {
+    return scores[is_over_samples ? 4 * k + i : 4 * i + k];
+  };
+  for (size_t i = 0; i < 4; ++i) {
+    const double sum = at(i, 0) + at(i, 1) + at(i, 2) + at(i, 3);
+    for (size_t k = 0; k < 4; ++k) at(i, k) /= sum;
+  }
+  return scores;
+}
+
+Evaluated OfSoftmax(const char *tensor, bool is_over_samples, double (*form)(double)) {
+  FakeSource source;
+  for (int64_t step = 0; step < 8; ++step) {
+    std::vector<double> scores = Softmax(step, is_over_samples);
+    std::transform(scores.begin(), scores.end(), scores.begin(), form);
+    source.Step(step, Mode::kTrain, step).Save(tensor, scores, {4, 4});
+  }
+  return Evaluate(kRule, {}, source, Profile::kCalibrated);
+}
+
+double Logarithm(double x) { return std::log(x); }
+
+TEST(LossInputTest, ASoftmaxOverSamples) {
+  const Evaluated evaluated = OfSoftmax(kScores, true, Identity);
+  EXPECT_THAT(evaluated.Checks(), Contains("probabilities"));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("over the samples"));
+  EXPECT_THAT(OfSoftmax("NLLLoss_input_0", true, Logarithm).Checks(), Contains("probabilities"));
+}
+
+TEST(LossInputTest, WhatTakesLogarithmsGetsThem) {
+  EXPECT_THAT(OfSoftmax("NLLLoss_input_0", false, Logarithm).findings, IsEmpty());
+  const Evaluated evaluated = OfSoftmax("NLLLoss_input_0", false, Identity);
+  EXPECT_THAT(evaluated.Checks(), Contains("probabilities"));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("takes logarithms"));
+}
+
 TEST(LossInputTest, EqualScoresMayAddUpToOne) {
   EXPECT_EQ(OfScores([](double) { return 0.25; }, false).result.status, RuleStatus::kPassed);
 }

@@ -32,6 +32,10 @@ std::vector<double> Repeat(const std::vector<double> &some, int times) {
 TEST(ChanceLevelTest, TargetAndOutputNameTheirLoss) {
   EXPECT_EQ(LossOfTarget("CrossEntropyLoss_input_1"), "CrossEntropyLoss");
   EXPECT_EQ(LossOfOutput("CrossEntropyLoss_output_0"), "CrossEntropyLoss");
+  EXPECT_EQ(LossOfTarget("loss/CrossEntropyLoss_input_1"), "loss");
+  EXPECT_EQ(LossOfOutput("loss_output_0"), "loss");
+  EXPECT_EQ(LossOfTarget("loss/term/MSELoss_input_1"), "loss/term");
+  EXPECT_EQ(LossOfTarget("GAN/myMSELoss_input_1"), "GAN/myMSELoss");
   EXPECT_EQ(LossOfTarget("CrossEntropyLoss_input_0"), "");
   EXPECT_EQ(LossOfTarget("fc_input_1"), "");
 }

@@ -87,6 +87,11 @@ class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[m
     def on_train_batch_start(self, trainer: Any, pl_module: Any, *unused: Any) -> None:
         self._begin_batch(pl_module)
 
+    def on_before_backward(self, trainer: Any, pl_module: Any, loss: Any) -> None:
+        if self._recorder is not None and self._recorder._is_saving:
+            # `training_step` returned it before it was divided by the number of batches.
+            self._recorder._loss_graphs.save("loss", loss, is_scaled=True)
+
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, *unused: Any
     ) -> None:

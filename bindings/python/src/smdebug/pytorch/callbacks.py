@@ -44,6 +44,9 @@ class _Steps(Protocol):
     # Whether rules are attached.
     _has_rules: bool
 
+    # Reads what functions compute losses from.
+    _loss_graphs: Any
+
     def _on_call(self, model: RegisteredModel, module: Any) -> None: ...
 
     def _on_return(self, model: RegisteredModel, outputs: Any) -> None: ...
@@ -184,6 +187,9 @@ class AfterLoss(AfterForward):
             return
         self._hook._on_loss(self.name)
         super().__call__(module, inputs, *rest)
+        if self._hook._is_saving and not type(module).__module__.startswith("torch.nn."):
+            # A class of one's own calls functions, or modules that are not registered.
+            self._hook._loss_graphs.save(self.name, rest[-1])
 
 
 class OnGradient(_Callback):

@@ -411,6 +411,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self._on_loss(tensor_name)
         if self._saves_step and not self._is_interrupted:
             self._save_numbered(f"{tensor_name}_output_", tensor_value)
+            self._loss_graphs.save(tensor_name, tensor_value)
 
     @guarded
     def _on_tap(self, tensor: Any, name: str) -> None:

@@ -41,6 +41,7 @@ class ReturnedLosses:
             return
         self._hook._losses_seen.add(model.name)
         self._hook._save_numbered(f"{model.name}_loss_output_", loss)
+        self._hook._loss_graphs.save(f"{model.name}_loss", loss)
 
     @contextmanager
     def withheld(self) -> Iterator[List[Tuple[str, Any]]]:

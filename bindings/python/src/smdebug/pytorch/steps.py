@@ -15,6 +15,7 @@ from smdebug.pytorch.callbacks import OnGradient, OnHeldGradient
 from smdebug.pytorch.collected import Collected
 from smdebug.pytorch.evaluation_mode import EvaluationMode
 from smdebug.pytorch.late_tensors import LateTensors
+from smdebug.pytorch.loss_graphs import LossGraphs
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import NeverUpdated, WatchedOptimizer, missing_gradients
 from smdebug.pytorch.returned_losses import ReturnedLosses
@@ -118,6 +119,10 @@ class StepHook(FrameworkHook):
     @cached_property
     def _returned(self) -> ReturnedLosses:
         return ReturnedLosses(self)
+
+    @cached_property
+    def _loss_graphs(self) -> LossGraphs:
+        return LossGraphs(self)
 
     @cached_property
     def _evaluation_mode(self) -> EvaluationMode:
