@@ -104,7 +104,8 @@ class FirstNonFinite final : public Rule {
  private:
   enum Role : size_t { kOther, kInput };
 
-  // The inputs of a model may be recorded after those of its layers, and come before them.
+  // The inputs of a model may be recorded after those of its layers, and targets after a loss. They
+  // come before them.
   void NoteNonFinite(const Sample &sample, const NonFinite &found) {
     const bool is_reported = reported_.find(sample.Worker()) != reported_.end();
     const bool is_input = sample.Role() == kInput;
@@ -167,7 +168,7 @@ class FirstNonFinite final : public Rule {
   }
 
   const Selector selector_;
-  const Selector inputs_;  // of models
+  const Selector inputs_;  // of models, and targets of losses
   const size_t window_;
   Masks masks_;
   Overflows overflows_;
@@ -189,7 +190,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(const int64_t window, parameters.Whole("window", 1, 1'000));
   SMD_ASSIGN_OR_RETURN(const bool loss_scaling, parameters.Switch("loss_scaling"));
   SMD_ASSIGN_OR_RETURN(Selector selector, NamedTensors(parameters));
-  SMD_ASSIGN_OR_RETURN(Selector inputs, Selector::Make({}, {std::string(kModelInputs)}));
+  SMD_ASSIGN_OR_RETURN(Selector inputs,
+                       Selector::Make({}, {std::string(kModelInputs), std::string(kLossTargets)}));
   return std::unique_ptr<Rule>(std::make_unique<FirstNonFinite>(
       std::move(selector), std::move(inputs), window, loss_scaling));
 }

@@ -13,6 +13,11 @@
 namespace smdebug::rules {
 namespace {
 
+enum Role : size_t { kInput, kTarget, kRoles };
+
+constexpr std::string_view kTargets = R"((MSE|L1|Huber)Loss\w*_input_1$)";
+// Models reach targets of about ten soon.
+constexpr double kMoreForTargets = 10;
 constexpr int64_t kMostElements = 65'536;
 // With more axes, inputs are images, which CheckInputImages evaluates.
 constexpr size_t kMostAxes = 3;
@@ -28,11 +33,12 @@ struct Limits {
 
 class InputScale final : public Rule {
  public:
-  InputScale(Selector selector, const Limits &limits)
-      : Rule("InputScale"), selector_(std::move(selector)), limits_(limits) {}
+  InputScale(Roles roles, const Limits &limits)
+      : Rule("InputScale"), roles_(std::move(roles)), limits_(limits) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.Matches(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
@@ -40,23 +46,26 @@ class InputScale final : public Rule {
     if (form == nullptr || !tensor::IsFloat(form->dtype) || !IsTraining(sample.Place().mode)) {
       return;
     }
-    if (form->shape.size() < 2 || form->shape.size() > kMostAxes) return;
+    const bool is_target = sample.Role() == kTarget;
+    const size_t axes = form->shape.size();
+    if (axes > kMostAxes || (axes < 2 && !is_target)) return;
     const std::vector<double> elements = sample.SomeNumbers(kMostElements);
     if (elements.empty()) return;
     NoteEvaluated();
-    ObserveJump(sample, elements);
+    if (!is_target) ObserveJump(sample, elements);
+    const double most = is_target ? kMoreForTargets * limits_.most : limits_.most;
     // A few large elements, as of a corrupt sample, say nothing about the scale.
-    const auto large = std::count_if(elements.begin(), elements.end(), [this](double each) {
-      return std::fabs(each) > limits_.most;
-    });
+    const auto large = std::count_if(elements.begin(), elements.end(),
+                                     [most](double each) { return std::fabs(each) > most; });
     const double share = 100 * static_cast<double>(large) / static_cast<double>(elements.size());
     int64_t &steps = steps_.Of(sample);
     steps = share >= limits_.share ? steps + 1 : 0;
     if (steps < limits_.patience) return;
     culprits_.Offer(sample, {share, share, limits_.share, "", Level::kWorthALook}, [&] {
-      return StrCat(Shortest(share), " % of the input '", sample.Tensor(), "' are beyond ",
-                    Shortest(limits_.most), " or below -", Shortest(limits_.most),
-                    "; normalised inputs seldom are beyond 3");
+      return StrCat(
+          Shortest(share), " % of the ", is_target ? "targets" : "input", " '", sample.Tensor(),
+          "' are beyond ", Shortest(most), " or below -", Shortest(most),
+          is_target ? "; outputs begin at about 1" : "; normalised inputs seldom are beyond 3");
     });
   }
 
@@ -96,7 +105,7 @@ class InputScale final : public Rule {
     largest.value = std::max(largest.value, now);
   }
 
-  const Selector selector_;
+  const Roles roles_;
   const Limits limits_;
   SampleStates<int64_t> steps_;  // consecutive, at which inputs were large
   SampleStates<Largest> largest_;
@@ -107,7 +116,10 @@ class InputScale final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"tensor_regex", kModelInputs, kModelInputs,
      "expressions found in the names of the model's inputs, separated by commas"},
-    {"most", "10", "10", "absolute value above which an element is large"},
+    {"targets_regex", kTargets, kTargets,
+     "expressions found in the names of numbers that a loss compares outputs with"},
+    {"most", "10", "10",
+     "absolute value above which an element is large; of targets, 10 times that"},
     {"share", "5", "5", "minimum percentage of elements that are large"},
     {"patience", "5", "5", "number of consecutive steps before a finding"},
 };
@@ -117,8 +129,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.most, parameters.Number("most", 0, 1e300));
   SMD_ASSIGN_OR_RETURN(limits.share, parameters.Number("share", 0, 100));
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
-  SMD_ASSIGN_OR_RETURN(Selector selector, Selector::Make({}, parameters.List("tensor_regex")));
-  return std::unique_ptr<Rule>(std::make_unique<InputScale>(std::move(selector), limits));
+  std::vector<Selector> selectors(kRoles);
+  SMD_ASSIGN_OR_RETURN(selectors[kInput], Selector::Make({}, parameters.List("tensor_regex")));
+  SMD_ASSIGN_OR_RETURN(selectors[kTarget], Selector::Make({}, parameters.List("targets_regex")));
+  return std::unique_ptr<Rule>(std::make_unique<InputScale>(Roles(std::move(selectors)), limits));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct Limits {
   bool needs_both;
   int64_t train_window;
   bool whole_evaluations;
+  std::optional<double> rise_percent;
 };
 
 struct Mean {
@@ -43,12 +44,14 @@ struct Progress {
   double best = INFINITY;
   int64_t step_of_best = -1;
   int64_t points_since = 0;
+  double now = INFINITY;
 
   void Add(double point, int64_t step, const Limits &limits) {
     const double delta = limits.delta_is_relative && std::isfinite(best)
                              ? limits.delta * std::abs(best)
                              : limits.delta;
     if (step_of_best < 0) first = point;
+    now = point;
     if (point < best - delta) {
       best = point;
       step_of_best = step;
@@ -144,12 +147,17 @@ class Overtraining final : public Rule {
     finding.worker = loss.worker;
     finding.tensor = loss.tensor;
     finding.check = check;
+    if (limits_.rise_percent && HasRisenLittle(progress)) finding.level = Level::kWorthALook;
     finding.value = static_cast<double>(progress.points_since);
     finding.limit = static_cast<double>(patience);
     finding.message = StrCat("the loss '", loss.tensor, "' of ", check, " was best at step ",
                              progress.step_of_best, " with ", Shortest(progress.best), ", ",
                              progress.points_since, " points ago; the patience is ", patience);
     findings.Add(std::move(finding));
+  }
+
+  bool HasRisenLittle(const Progress &progress) const {
+    return progress.now - progress.best < *limits_.rise_percent / 100 * std::abs(progress.best);
   }
 
   const Selector selector_;
@@ -173,6 +181,8 @@ constexpr ParameterSpec kParameters[] = {
     {"train_window", "1", "5", "number of training losses whose mean is one point"},
     {"whole_evaluations", "False", "True",
      "true combines the validation losses between two training steps into one point"},
+    {"rise_percent", "None", "5",
+     "a loss that is above its best value by less is worth a look, no finding"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -185,6 +195,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.needs_both, parameters.Switch("require_both"));
   SMD_ASSIGN_OR_RETURN(limits.train_window, parameters.Whole("train_window", 1, 10'000));
   SMD_ASSIGN_OR_RETURN(limits.whole_evaluations, parameters.Switch("whole_evaluations"));
+  SMD_ASSIGN_OR_RETURN(limits.rise_percent, parameters.OptionalNumber("rise_percent"));
+  if (limits.rise_percent && !(*limits.rise_percent >= 0)) {
+    return parameters.Refuse("rise_percent must be at least 0, or None");
+  }
   SMD_ASSIGN_OR_RETURN(Selector selector, SelectLosses(parameters));
   return std::unique_ptr<Rule>(std::make_unique<Overtraining>(std::move(selector), limits));
 }

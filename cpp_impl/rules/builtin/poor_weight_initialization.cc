@@ -33,8 +33,11 @@ struct Options {
 constexpr double kPartOfChance = 0.7;
 // Beyond so many times that level, a first loss is a clue.
 constexpr double kLargeFirstLoss = 3;
+// A loss that is the sum over a batch, not the mean, lies between these parts of as many times that
+// level.
 constexpr double kLeastOfSum = 0.7;
-constexpr double kMostOfSum = 2;
+constexpr double kLeastOfSquares = 0.4;
+constexpr double kMostOfSum = 1.5;
 // A loss below this value cannot fall much further, whatever its targets.
 constexpr double kFloor = 1e-4;
 
@@ -102,9 +105,9 @@ class Beginning {
       const Targets &targets = targets_.Of("", of_output);
       const std::optional<double> level = targets.level.OfNothing();
       if (!level || !(*level > 0)) continue;
-      // A loss that is the sum over a batch, not the mean, is as much larger.
       const double of_sum = loss.first / *level / static_cast<double>(targets.first);
-      if (of_sum > kLeastOfSum && of_sum < kMostOfSum) continue;
+      const double least = targets.level.IsOfClasses() ? kLeastOfSum : kLeastOfSquares;
+      if (of_sum > least && of_sum < kMostOfSum) continue;
       const auto say = [&, &name = name, first = loss.first](double factor) {
         return FindingOf(
             {std::string(worker), name}, kLabels[kLoss], first, factor * *level,

@@ -17,6 +17,8 @@ namespace {
 
 // A number this close to 0 says that nothing is left to learn, if it is a loss.
 constexpr double kNothingLeft = 1e-6;
+// A loss below this part of its first value has been learned.
+constexpr double kFallen = 0.9;
 
 struct Options {
   int64_t num_steps;
@@ -41,18 +43,26 @@ class UnchangedTensor final : public Rule {
     if (options_.is_for_training && !IsTraining(sample.Place().mode)) return;
     History &history = histories_.Of(sample);
     if (options_.is_for_training && IsLearned(sample, &history)) return;
+    const double number =
+        elements->ElementCount() == 1 ? sample.Scalar().value_or(kNoNumber) : kNoNumber;
+    if (history.values == 0) history.first = number;
     history.Add(Snapshot(*elements, options_.sample), options_);
     if (++history.values >= options_.num_steps) NoteEvaluated();
     if (history.unchanged < options_.num_steps) return;
     const auto limit = static_cast<double>(options_.num_steps);
     const auto unchanged = static_cast<double>(history.unchanged);
-    const bool is_all = IsPerhapsAllData(*elements, history);
-    const Offence offence = {unchanged, unchanged, limit, is_all ? "full_batch" : "",
-                             is_all ? Level::kWorthALook : Level::kFinding};
+    const bool is_all = IsPerhapsAllData(sample, history);
+    const bool has_fallen = options_.full_batch > 0 && number < kFallen * history.first;
+    const std::string_view check = is_all ? "full_batch" : has_fallen ? "settled" : "";
+    const Offence offence = {unchanged, unchanged, limit, check,
+                             check.empty() ? Level::kFinding : Level::kWorthALook};
     culprits_.Offer(sample, offence, [&] {
       return StrCat("'", sample.Tensor(), "' is the same in its last ", history.unchanged,
                     " values; the limit is ", options_.num_steps,
-                    is_all ? "; perhaps each step takes all data" : "");
+                    is_all       ? "; perhaps each step takes all data"
+                    : has_fallen ? StrCat("; it was ", Shortest(history.first),
+                                          " at first, and perhaps has settled")
+                                 : std::string());
     });
   }
 
@@ -73,7 +83,8 @@ class UnchangedTensor final : public Rule {
     std::vector<Same> same;  // few, and of very many tensors
     int64_t values = 0;
     int64_t unchanged = 0;
-    bool was_there = false;  // a number that is not 0
+    double first = kNoNumber;  // of a tensor with one element
+    bool was_there = false;    // a number that is not 0
 
     void Add(Snapshot now, const Options &options) {
       if (!same.empty() && !now.IsLike(same.back().value)) same.clear();
@@ -99,13 +110,30 @@ class UnchangedTensor final : public Rule {
 
   // A batch that was the same from the first step on and has not the size of one of many: loaders
   // mostly get a power of two.
-  bool IsPerhapsAllData(const tensor::View &elements, const History &history) const {
+  bool IsPerhapsAllData(const Sample &sample, const History &history) const {
     constexpr int64_t kFew = 4;
+    const tensor::View &elements = *sample.RealElements();
     if (options_.full_batch == 0 || elements.shape.size() < 2) return false;
     const int64_t samples = elements.shape.front();
     const bool is_usual = std::has_single_bit(static_cast<uint64_t>(samples)) && samples > kFew &&
                           samples <= options_.full_batch;
-    return !is_usual && history.unchanged == history.values;
+    return history.unchanged == history.values && (!is_usual || AreSorted(sample));
+  }
+
+  // Reports whether the samples are in the order of their first numbers, as points of a grid are.
+  static bool AreSorted(const Sample &sample) {
+    constexpr int64_t kMost = 4096;
+    const tensor::View &elements = *sample.RealElements();
+    const int64_t samples = elements.shape.front();
+    if (elements.shape.size() != 2 || elements.ElementCount() > kMost) return false;
+    const std::vector<double> numbers = sample.SomeNumbers(kMost);
+    const auto row = static_cast<size_t>(elements.shape.back());
+    double last = numbers.front();
+    for (size_t i = row; i < numbers.size(); i += row) {
+      if (!(numbers[i] >= last)) return false;
+      last = numbers[i];
+    }
+    return samples > 1 && last > numbers.front();
   }
 
   // Reports whether the value is that of a loss that has nothing left to learn, and forgets those

@@ -38,8 +38,6 @@ constexpr std::string_view kMissingGradients = "^missing_gradient/";
 // Saved for an optimizer that is to update parameters of which none has a gradient.
 constexpr std::string_view kIdleUpdates = "^idle_update/";
 
-constexpr std::string_view kLossTargets = "Loss_input_1$";
-
 constexpr size_t kMostParameters = 100'000;
 
 // A weight of few elements may stay for so much longer while its updates are rounded at random.

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -21,9 +23,10 @@ constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
 enum Role : size_t { kGradient, kWeight, kLoss, kRoles, kSmallGradient };
 
 // Gradients that are smaller than those of layers for other reasons than depth: each token has a
-// share in few of an embedding's rows, and a matrix of an adapter is multiplied by the other one,
-// which begins at 0.
-constexpr std::string_view kSmallByNature = "(?i)embed|lora_|(^|[._/])(emb|wte|wpe)[._]";
+// share in few of an embedding's rows, a matrix of an adapter is multiplied by the other one, which
+// begins at 0, and attention that looks everywhere alike hardly depends on queries and keys.
+constexpr std::string_view kSmallByNature =
+    "(?i)embed|lora_|(^|[._/])(emb|wte|wpe|query|key|[qk](_proj|_lin)?|w[qk]|to_[qk])[._]";
 
 struct Options {
   double threshold;
@@ -64,45 +67,92 @@ class Losses {
   bool have_fallen_ = false;
 };
 
-// Tracks the gradients of a model's first and last layer at one step.
+// Compares the gradients of a model's first layers with that of its last layer.
 class OuterLayers {
  public:
   struct Layer {
     std::string gradient;
     double size = 0;
-    size_t place = 0;
+    size_t number = 0;   // in the order of layers
+    int64_t inputs = 0;  // of a matrix, else 0
+    int64_t outputs = 0;
+    bool is_there = false;  // at this step
   };
 
   // Weights are recorded in layer order.  Gradients may be recorded in another order.
   void AddWeight(std::string_view weight) {
-    constexpr size_t kMostLayers = 100'000;
     if (places_.size() < kMostLayers) places_.try_emplace(std::string(weight), places_.size());
   }
 
   void AddGradient(const Sample &sample, double mean) {
     if (!IsOfLayer(sample)) return;
-    Layer layer{std::string(sample.Tensor()), SizeOf(sample, mean), gradients_};
-    if (!places_.empty()) {
-      const auto place = places_.find(WeightOfGradient(sample.Tensor()));
-      if (place == places_.end()) return;
-      layer.place = place->second;
+    const std::string_view weight = WeightOfGradient(sample.Tensor());
+    auto known = layers_.find(weight);
+    if (known == layers_.end()) {
+      if (layers_.size() >= kMostLayers) return;
+      known = layers_.emplace(std::string(weight), Describe(sample, layers_.size())).first;
     }
-    if (gradients_ == 0 || layer.place < first_.place) first_ = layer;
-    if (gradients_ == 0 || layer.place > last_.place) last_ = layer;
-    ++gradients_;
+    known->second.size = SizeOf(sample, mean);
+    known->second.is_there = true;
   }
 
   // Calls `evaluate(first, last)` if there were at least two layers, then begins the next step.
+  // `first` is the largest of the first layers.
   template <class Evaluate>
   void EndStep(Evaluate evaluate) {
-    // Without weights, the model's first layer may be at either end.
-    const bool is_reversed = places_.empty() && last_.size < first_.size;
-    if (std::exchange(gradients_, 0) > 1) {
-      is_reversed ? evaluate(last_, first_) : evaluate(first_, last_);
+    Sort();
+    std::vector<const Layer *> chain;
+    for (const Layer *layer : order_) {
+      if (!layer->is_there) continue;
+      if (BeginsAnother(chain, *layer)) break;
+      chain.push_back(layer);
     }
+    for (Layer *layer : order_) layer->is_there = false;
+    if (chain.size() < 2) return;
+    // Without weights, the model's first layer may be at either end.
+    if (places_.empty() && chain.back()->size < chain.front()->size) {
+      std::reverse(chain.begin(), chain.end());
+    }
+    const auto few = static_cast<std::ptrdiff_t>(std::clamp<size_t>(chain.size() / 4, 1, 3));
+    const auto smaller = [](const Layer *a, const Layer *b) { return a->size < b->size; };
+    evaluate(**std::max_element(chain.begin(), chain.begin() + few, smaller), *chain.back());
   }
 
  private:
+  static constexpr size_t kMostLayers = 100'000;
+
+  static Layer Describe(const Sample &sample, size_t number) {
+    Layer layer;
+    layer.gradient = sample.Tensor();
+    layer.number = number;
+    const tensor::View *form = sample.Form();
+    if (form == nullptr || form->shape.size() != 2) return layer;
+    layer.outputs = form->shape[0];
+    layer.inputs = form->shape[1];
+    return layer;
+  }
+
+  // Puts the layers into the order of their weights; without weights, into that of gradients.
+  void Sort() {
+    const std::pair now(places_.size(), layers_.size());
+    if (std::exchange(sorted_, now) == now) return;
+    order_.clear();
+    for (auto &[weight, layer] : layers_) {
+      const auto place = places_.find(weight);
+      if (place != places_.end()) layer.number = place->second;
+      if (places_.empty() || place != places_.end()) order_.push_back(&layer);
+    }
+    std::ranges::sort(order_, {}, &Layer::number);
+  }
+
+  // Reports whether a layer takes what the first one took, as a critic beside an actor does, and
+  // not what the layer before it gave.
+  static bool BeginsAnother(const std::vector<const Layer *> &chain, const Layer &layer) {
+    if (chain.size() < 2 || layer.inputs == 0) return false;
+    return layer.inputs == chain.front()->inputs && layer.inputs != chain.back()->outputs &&
+           chain.front()->outputs == chain[1]->inputs;
+  }
+
   // Excludes zeros: in an embedding's gradient, all but a few rows are zero.
   static double SizeOf(const Sample &sample, double mean) {
     const tensor::Statistics *statistics = sample.GetStatistics();
@@ -111,9 +161,29 @@ class OuterLayers {
   }
 
   std::map<std::string, size_t, std::less<>> places_;  // by weight
-  size_t gradients_ = 0;
-  Layer first_;
-  Layer last_;
+  std::map<std::string, Layer, std::less<>> layers_;   // by weight
+  std::vector<Layer *> order_;
+  std::pair<size_t, size_t> sorted_;  // how many places and layers `order_` is of
+};
+
+// Tells whether a ratio stays too small.  After a last layer of zeros it grows, and soon is not.
+class SmallRatio {
+ public:
+  bool IsLastingly(bool is_small, double ratio, int64_t patience) {
+    steps_ = is_small ? steps_ + 1 : 0;
+    if (steps_ % patience == 0 || steps_ == 1) {
+      grows_ = steps_ > 1 ? ratio > kGrowth * before_ : true;
+      before_ = ratio;
+    }
+    return steps_ >= patience && (patience == 1 || !grows_);
+  }
+
+ private:
+  static constexpr double kGrowth = 1.5;
+
+  int64_t steps_ = 0;  // consecutive steps at which it was too small
+  double before_ = 0;  // some steps ago
+  bool grows_ = true;
 };
 
 class VanishingGradient final : public Rule {
@@ -147,8 +217,7 @@ class VanishingGradient final : public Rule {
             const double ratio = first.size / last.size;
             const bool is_small =
                 ratio < *options_.ratio && !worker.losses.AreLow() && !worker.losses.HaveFallen();
-            worker.steps = is_small ? worker.steps + 1 : 0;
-            if (worker.steps < options_.patience || worker.steps == 0) return;
+            if (!worker.ratio.IsLastingly(is_small, ratio, options_.patience)) return;
             Finding finding;
             finding.worker = name;
             finding.tensor = first.gradient;
@@ -175,7 +244,7 @@ class VanishingGradient final : public Rule {
   struct Worker {
     OuterLayers layers;
     Losses losses;
-    int64_t steps = 0;
+    SmallRatio ratio;
   };
 
   Worker &WorkerOf(const Sample &sample) {

@@ -38,6 +38,9 @@ struct Options {
   int64_t sample;
 };
 
+// A gradient below this part of the largest one is that of a training that has converged.
+constexpr double kNothingLeft = 1e-4;
+
 // Without a registered optimizer, each batch that is accumulated is a step without a change.
 constexpr int64_t kLongerWithoutChange = 4;
 
@@ -86,7 +89,8 @@ class WeightUpdateRatio final : public Rule {
   };
   struct State {
     std::vector<Kept> kept;  // few, and of very many tensors
-    bool learns = false;     // its last gradient was not zero
+    bool learns = false;     // its last gradient left something to learn
+    double largest_gradient = 0;
     bool begins_at_zero = false;
     int64_t large_steps = 0;
     int64_t small_steps = 0;
@@ -95,8 +99,11 @@ class WeightUpdateRatio final : public Rule {
   void ObserveGradient(const Sample &sample) {
     const std::string_view weight = WeightOfGradient(sample.Tensor());
     const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
-    states_.Of(sample.Worker(), weight, sample.Number()).learns =
-        !mean || (*mean != 0 && std::isfinite(*mean));
+    State &state = states_.Of(sample.Worker(), weight, sample.Number());
+    state.learns = !mean || (*mean != 0 && std::isfinite(*mean));
+    if (!mean || !std::isfinite(*mean)) return;
+    state.largest_gradient = std::max(state.largest_gradient, *mean);
+    state.learns &= *mean > kNothingLeft * state.largest_gradient;
   }
 
   void ObserveWeight(const Sample &sample) {

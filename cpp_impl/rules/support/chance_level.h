@@ -22,6 +22,8 @@ std::string_view LossOfOutput(std::string_view tensor);
 class ChanceLevel {
  public:
   void Add(const Sample &targets);
+  // Reports whether the targets so far were classes.
+  bool IsOfClasses() const { return !classes_.empty(); }
   // Returns the entropy of the classes or the variance of the numbers, or nothing if there were too
   // few targets.
   std::optional<double> Get() const;

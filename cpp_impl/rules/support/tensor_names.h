@@ -22,6 +22,8 @@ inline constexpr std::string_view kTanhAndSigmoidInputs =
 // Matches the input of a whole model, which PyTorch names by its class.
 inline constexpr std::string_view kModelInputs =
     R"(hybridsequential0_input_0|^(?!.*Loss)_*[A-Z]\w*_input_0$|^inputs(_0)?$)";
+// Matches what losses compare outputs with.
+inline constexpr std::string_view kLossTargets = "Loss\\w*_input_1$";
 // Excludes token type inputs, which are mostly 0.
 inline constexpr std::string_view kEmbeddingInputs =
     R"((?i)(^|[/.])(?![^/.]*type)[^/.]*(embed|wte)[^/.]*(_input_0|/inputs)$)";
