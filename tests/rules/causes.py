@@ -26,19 +26,19 @@ HEALTHY_SHARE = 0.25  # of the runs
 
 # The causes, in the order of the table, and the names of faults in faults.py and severities.py.
 CAUSES: Dict[str, Tuple[str, ...]] = {
-    "rate_too_high": ("rate_too_high", "rate_grows", "learning_rate_too_high"),
+    "rate_too_high": ("rate_too_high", "rate_grows", "learning_rate_too_high", "loss_summed"),
     "rate_too_low": ("rate_too_low",),
     "initialisation": (
         "weights_too_large", "weights_too_small", "weights_of_zeros", "weights_all_alike",
     ),
     "dead_units": ("dead_units", "dead_relu"),
     "gradients_vanish": ("many_sigmoids", "vanishing_gradient"),
-    "inputs_not_normalised": ("images_not_normalised", "inputs_too_large"),
+    "inputs_not_normalised": ("images_not_normalised", "inputs_too_large", "targets_too_large"),
     "inputs_empty": ("inputs_of_zeros",),
     "labels_wrong": ("shuffled_labels",),
     "classes_imbalanced": ("imbalanced_classes", "class_imbalance"),
-    "batches_repeated": ("repeated_batches", "constant_batches"),
-    "batch_corrupt": ("not_a_number", "huge_sample", "infinite_sample"),
+    "batches_repeated": ("repeated_batches", "constant_batches", "odd_batch_repeated"),
+    "batch_corrupt": ("not_a_number", "huge_sample", "infinite_sample", "infinite_target"),
     "loss_of_wrong_output": ("softmax_twice", "relu_before_loss", "targets_broadcast"),
     "nothing_updated": ("learning_rate_of_zero", "optimizer_of_another_model"),
     "optimizer_incomplete": ("without_a_layer", "optimizer_without_a_layer"),
@@ -61,6 +61,7 @@ RARE = 4
 # Planted only where they are asked for: seeds keep the faults that they had before.
 ASKED = (
     "root_of_zero", "left_in_evaluation", "infinite_sample", "log_in_loss", "targets_broadcast",
+    "loss_summed", "targets_too_large", "odd_batch_repeated", "infinite_target", "full_batch",
 )
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
@@ -101,17 +102,56 @@ def inputs_too_large(planted: Planted) -> None:
     training.next_batch = training.next_evaluation = large
 
 
-def _spoil(planted: Planted, begins: int, value: float) -> None:
+@more(lambda drawn: drawn.family == "regression")
+def targets_too_large(planted: Planted) -> None:
+    """Prices or distances as targets, in units that make them large."""
+    training = planted.training
+    next_batch, factor = training.next_batch, planted.log(200, 1e6)
+
+    def large() -> Tuple[torch.Tensor, torch.Tensor]:
+        x, y = next_batch()
+        return x, (y + 2) * factor
+
+    training.next_batch = training.next_evaluation = large
+
+
+@more(lambda drawn: drawn.optimizer in ("sgd", "momentum", "nesterov"))
+def loss_summed(planted: Planted) -> None:
+    """The loss is the sum over a batch, with a rate for the mean."""
+    planted.training.loss_module.reduction = "sum"
+    planted.training.learning_rate *= planted.log(1, 10)
+
+
+def _repeat(training: Training) -> None:
+    batch = training.data.batch(training.batch_size)
+    training.next_batch = lambda: batch
+
+
+@more(lambda drawn: drawn.accumulation == 1)
+def odd_batch_repeated(planted: Planted) -> None:
+    """The same few samples at each step, as many as loaders seldom get."""
+    planted.training.batch_size = planted.chance.choice((10, 12, 20, 24, 40, 48, 50, 100))
+    _repeat(planted.training)
+
+
+@more(lambda drawn: drawn.accumulation == 1)
+def full_batch(planted: Planted) -> None:
+    """Each step takes all samples, which are many."""
+    planted.training.batch_size = planted.chance.choice((150, 200, 256, 500, 512))
+    _repeat(planted.training)
+
+
+def _spoil(planted: Planted, begins: int, value: float, is_target: bool = False) -> None:
     """From that step on, one element of each batch is `value`."""
     training, count, next_batch = planted.training, [0], planted.training.next_batch
 
     def spoiled() -> Tuple[torch.Tensor, torch.Tensor]:
-        x, y = next_batch()
+        batch = list(next_batch())
         count[0] += 1
         if count[0] > begins * training.batches_of_step:
-            x = x.clone()
-            x.view(-1)[planted.chance.randrange(x.numel())] = value
-        return x, y
+            chosen = batch[is_target] = batch[is_target].clone()
+            chosen.view(-1)[planted.chance.randrange(chosen.numel())] = value
+        return batch[0], batch[1]
 
     training.next_batch = spoiled
 
@@ -200,6 +240,14 @@ def infinite_sample(planted: Planted) -> None:
     """A value of some batch is infinite, or not a number, before anything is computed."""
     begins = planted.chance.randint(0, 60)
     _spoil(planted, begins, planted.chance.choice((math.inf, -math.inf, math.nan)))
+
+
+@more(lambda drawn: drawn.family in ("regression", "autoencoder"))
+def infinite_target(planted: Planted) -> None:
+    """A target of some batch is infinite, or not a number."""
+    begins = planted.chance.randint(0, 60)
+    value = planted.chance.choice((math.inf, -math.inf, math.nan))
+    _spoil(planted, begins, value, is_target=True)
 
 
 class ByHand(nn.Module):

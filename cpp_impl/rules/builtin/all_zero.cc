@@ -19,17 +19,20 @@ constexpr tensor::Reduction kZeroWithElements[] = {
 
 class AllZero final : public Rule {
  public:
-  AllZero(Selector selector, double threshold, int64_t patience)
+  AllZero(Selector selector, double threshold, int64_t patience, int64_t least)
       : Rule("AllZero"),
         selector_(std::move(selector)),
         threshold_(threshold),
-        patience_(patience) {}
+        patience_(patience),
+        least_(least) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return selector_.Matches(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
+    const tensor::View *form = sample.Form();
+    if (form != nullptr && form->ElementCount() < least_) return;
     const std::optional<double> zeros = ShareOfZeros(sample);
     if (!zeros) return;
     NoteEvaluated();
@@ -67,6 +70,7 @@ class AllZero final : public Rule {
   const Selector selector_;
   const double threshold_;
   const int64_t patience_;
+  const int64_t least_;          // of elements
   SampleStates<int64_t> steps_;  // consecutive steps so far
   Culprits culprits_;
 };
@@ -76,14 +80,17 @@ constexpr ParameterSpec kParameters[] = {
     {"tensor_regex", "", kModelInputs, kTensorRegexMeaning},
     {"threshold", "100", "100", "minimum percentage of zeros for a finding"},
     {"patience", "1", "3", "number of consecutive steps before a finding"},
+    {"least", "1", "2", "tensors with fewer elements, as counters and gates, are passed over"},
     kSample,
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(const double threshold, parameters.Number("threshold", 0, 100));
   SMD_ASSIGN_OR_RETURN(const int64_t patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(const int64_t least, parameters.Whole("least", 1, int64_t{1} << 40));
   SMD_ASSIGN_OR_RETURN(Selector selector, RequiredTensors(parameters));
-  return std::unique_ptr<Rule>(std::make_unique<AllZero>(std::move(selector), threshold, patience));
+  return std::unique_ptr<Rule>(
+      std::make_unique<AllZero>(std::move(selector), threshold, patience, least));
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ class InputScale final : public Rule {
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
+    if (membership.IsIn("normalised_inputs", tensor)) return {};
     return roles_.Of(tensor, membership);
   }
 

@@ -26,7 +26,7 @@ enum Role : size_t { kGradient, kWeight, kLoss, kRoles, kSmallGradient };
 // share in few of an embedding's rows, a matrix of an adapter is multiplied by the other one, which
 // begins at 0, and attention that looks everywhere alike hardly depends on queries and keys.
 constexpr std::string_view kSmallByNature =
-    "(?i)embed|lora_|(^|[._/])(emb|wte|wpe|query|key|[qk](_proj|_lin)?|w[qk]|to_[qk])[._]";
+    "(?i)embed|lora_|(^|[._/])(emb|wte|wpe|query|key|[qk](_proj|_lin)?|w[qk]|to_[qk])[._/]";
 
 struct Options {
   double threshold;
@@ -204,7 +204,7 @@ class VanishingGradient final : public Rule {
   void Observe(const Sample &sample, Findings &) override {
     const size_t role = sample.Role();
     if (role == kGradient || role == kSmallGradient) ObserveGradient(sample);
-    if (role == kWeight) WorkerOf(sample).layers.AddWeight(WithoutOutput(sample.Tensor()));
+    if (role == kWeight) WorkerOf(sample).layers.AddWeight(AsInGradient(sample.Tensor()));
     if (role != kLoss || !IsTraining(sample.Place().mode)) return;
     if (const auto loss = LossOf(sample)) WorkerOf(sample).losses.Add(*loss);
   }

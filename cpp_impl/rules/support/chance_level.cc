@@ -33,7 +33,9 @@ std::string_view LossOfTarget(std::string_view tensor) {
   return {};
 }
 
-std::string_view LossOfOutput(std::string_view tensor) { return Without(tensor, "_output_0"); }
+std::string_view LossOfOutput(std::string_view tensor) {
+  return tensor == "loss" ? tensor : Without(tensor, "_output_0");
+}
 
 void ChanceLevel::Add(const Sample &targets) {
   const tensor::View *form = targets.Form();

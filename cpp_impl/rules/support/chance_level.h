@@ -15,7 +15,8 @@ namespace smdebug::rules {
 // for that of a function that computed it, "loss/CrossEntropyLoss_input_1"; "" for any other tensor
 // and for losses whose level is not known.
 std::string_view LossOfTarget(std::string_view tensor);
-// Returns the same for the output of the loss, as "CrossEntropyLoss_output_0".
+// Returns the same for the output of the loss, as "CrossEntropyLoss_output_0", and for "loss",
+// which Keras calls it.
 std::string_view LossOfOutput(std::string_view tensor);
 
 // Collects targets of one loss: classes of a cross entropy, or numbers of a squared error.

@@ -191,9 +191,12 @@ std::vector<double> Sample::SomeNumbers(int64_t most) const {
 }
 
 bool IsOfLayer(const Sample &sample) {
+  const std::string_view name = sample.Tensor();
+  // Biases of attention in Keras have two axes.
+  if (name.substr(name.find_last_of("/.") + 1).find("bias") != std::string_view::npos) return false;
   const tensor::View *form = sample.Form();
   if (form != nullptr && form->ElementCount() != 1) return form->shape.size() > 1;
-  return sample.Tensor().find("bias") == std::string_view::npos;
+  return name.find("bias") == std::string_view::npos;
 }
 
 }  // namespace smdebug::rules

@@ -68,6 +68,13 @@ std::string_view WithoutOutput(std::string_view tensor) {
   return has_output && tensor[end] == ':' ? tensor.substr(0, end) : tensor;
 }
 
+std::string_view AsInGradient(std::string_view weight) {
+  constexpr std::string_view kOfLayer = "/weights/";
+  const size_t layer = weight.find(kOfLayer);
+  if (layer != std::string_view::npos) weight.remove_prefix(layer + kOfLayer.size());
+  return WithoutOutput(weight);
+}
+
 bool IsMeantBy(std::string_view collection, std::string_view tensor) {
   if (collection == "weights" || collection == "biases") return IsParameter(tensor);
   return collection != "losses" || IsLoss(tensor);

@@ -37,6 +37,10 @@ std::string_view KindOfWeight(std::string_view weight);
 // Returns "w" for "w:0", TensorFlow's name for the first output of an operation.
 std::string_view WithoutOutput(std::string_view tensor);
 
+// Returns "dense/kernel" for "dense/weights/dense/kernel:0", as the gradient of that weight of
+// Keras is named.  Returns other names as WithoutOutput() does.
+std::string_view AsInGradient(std::string_view weight);
+
 // Reports whether a tensor of a default collection is one of those the collection is named after.
 // The stored expressions are the original's and also match others: those of `weights` match
 // optimiser states such as `exp_avg/fc.weight`, those of `losses` match `loss_scale`.  Returns true

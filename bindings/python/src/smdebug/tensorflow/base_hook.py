@@ -25,6 +25,7 @@ from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import match_inc
 from smdebug.tensorflow.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.tensorflow.constants import TF_DEFAULT_SAVED_COLLECTIONS
+from smdebug.tensorflow.loss_inputs import LOSS_INPUTS
 from smdebug.tensorflow.utils import (
     call_at_run_time,
     flat_tensors,
@@ -58,6 +59,9 @@ _EVALUATED = {
     CollectionKeys.GRADIENTS,
     CollectionKeys.LOSSES,
     CollectionKeys.METRICS,
+    CollectionKeys.INPUTS,
+    CollectionKeys.OUTPUTS,
+    LOSS_INPUTS,
 }
 
 
@@ -113,8 +117,10 @@ class TensorflowBaseHook(FrameworkHook):
 
     def _is_included(self, collection: str) -> bool:
         """Returns True if the hook saves a collection, or a rule evaluates it, at any step."""
-        if self._has_rules and collection in _EVALUATED:
-            return True
+        return (self._has_rules and collection in _EVALUATED) or self._is_chosen(collection)
+
+    def _is_chosen(self, collection: str) -> bool:
+        """Returns True if the hook saves a collection, whatever rules evaluate."""
         if self.save_all or CollectionKeys.ALL in self.include_collections:
             return True
         if collection == CollectionKeys.DEFAULT and self.include_regex:

@@ -9,6 +9,7 @@ from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.modes import ModeKeys
 from smdebug.tensorflow.base_hook import TensorflowBaseHook
+from smdebug.tensorflow.loss_inputs import LOSS_INPUTS, normalises_inputs
 from smdebug.tensorflow.step_functions import StepFunctions
 from smdebug.tensorflow.utils import flat_tensors, is_built, is_symbolic, loaded
 from smdebug.tensorflow.watch import GradientWatch, Listener, ModelWatch, NamedTensors
@@ -67,6 +68,8 @@ class InsideHook(TensorflowBaseHook):
         """Records the steps of a model if a collection selects tensors inside them."""
         if model is not self._watched_model:
             self._take(model)
+        if self._has_rules and normalises_inputs(model):
+            self.get_collection("normalised_inputs").include("^inputs_")
         may_look = any(self._may_look_into(mode) for mode in _INSIDE) and self._can_look()
         if may_look and self._step_functions is not None:
             self._step_functions.install()
@@ -91,9 +94,18 @@ class InsideHook(TensorflowBaseHook):
 
     def _may_look_into(self, mode: ModeKeys) -> bool:
         """Returns True if a step of a mode may save tensors from inside."""
-        if any(self._is_included(collection) for collection in _INSIDE[mode]):
+        if any(self._is_of_interest(collection, mode) for collection in _INSIDE[mode]):
             return True
         return bool(self._asked_for(self._names_inside(mode)))
+
+    def _is_of_interest(self, collection: str, mode: ModeKeys) -> bool:
+        """Returns True if a collection is a reason to look into the steps of a mode.
+
+        Rules evaluate what a model learns from, which is no reason to compile other steps.
+        """
+        if mode is ModeKeys.TRAIN:
+            return self._is_included(collection)
+        return self._is_chosen(collection)
 
     def _names_inside(self, mode: ModeKeys) -> List[str]:
         """Returns the known names of the tensors inside the steps of a mode."""
@@ -114,7 +126,7 @@ class InsideHook(TensorflowBaseHook):
         if not self._running or not self._saves_step:
             return False
         for name in _INSIDE[mode]:
-            if self._is_included(name) and self._saves_now(self.get_collection(name)):
+            if self._is_of_interest(name, mode) and self._saves_now(self.get_collection(name)):
                 return True
         if mode not in self._asked_inside:
             if self._asked_for(self._names_inside(mode)):
@@ -219,6 +231,8 @@ class InsideHook(TensorflowBaseHook):
         return self._saves_step or any(is_symbolic(tensor) for tensor in flat_tensors(value))
 
     def _see_inside(self, collection: str, named: NamedTensors) -> None:
+        if collection == LOSS_INPUTS and not self._has_rules:
+            return
         if self._is_looking:
             self._seen.update(name for name, _ in named)
             # Keras passes predictions to the callback at the end of the batch.

@@ -7,6 +7,7 @@ from types import MethodType
 from typing import Any, Callable, Sequence, Tuple
 
 from smdebug.core.collection import CollectionKeys
+from smdebug.tensorflow.loss_inputs import LOSS_INPUTS, loss_inputs
 from smdebug.tensorflow.patches import Patches
 from smdebug.tensorflow.utils import flat_tensors, loaded, unconverted
 
@@ -100,6 +101,8 @@ class ModelWatch:
             labels = kwargs["y"] if "y" in kwargs else args[1:2]
             if listener.listens(labels):
                 listener.see(CollectionKeys.OUTPUTS, all_numbered("labels", labels))
+                outputs = kwargs["y_pred"] if "y_pred" in kwargs else args[2:3]
+                listener.see(LOSS_INPUTS, loss_inputs(model, outputs, labels))
 
         self._follow(model, "call", after_call)
         if hasattr(model, "compute_loss"):
