@@ -25,6 +25,7 @@ constexpr std::array kWords =
                           {"first_loss", "first loss too large"},
                           {"first_updates", "first updates too large"},
                           {"full_batch", "perhaps all data"},
+                          {"settled", "settled loss"},
                           {"growing", "gradients grow"},
                           {"imbalance", "classes of unequal size"},
                           {"increasing", "rising"},

@@ -72,8 +72,8 @@ constexpr std::array<Advice, 45> kAdvice = {{
      "requires_grad. If updates are rounded away, raise the learning rate or keep "
      "the weights in 32 bits."},
     {"InputScale",
-     "Subtract the mean of each feature and divide by its standard deviation, in training and "
-     "in evaluation. If the first layer normalises, leave it."},
+     "Subtract the mean of each feature, or of the targets, and divide by its standard deviation, "
+     "in training and in evaluation. If the first layer normalises, leave it."},
     {"LeftInEvaluation",
      "Call model.train() after each evaluation. If only some layers are to stay as they are, "
      "call eval() on these."},

@@ -26,6 +26,13 @@ TEST(AllZeroTest, ATensorOfZerosIsNamed) {
   EXPECT_EQ(evaluated.findings[0].message, "100 % of 'b' are zero; the limit is 100 %");
 }
 
+TEST(AllZeroTest, ACounterMayBeZero) {
+  FakeSource source;
+  for (int step = 0; step < 4; ++step) source.Step(step).Save("count", {0}).Save("w", {0, 0});
+  EXPECT_THAT(Evaluate(kRule, kAll, source, Profile::kCalibrated).Tensors(), ElementsAre("w", "w"));
+  EXPECT_THAT(Refusal(kRule, {{"tensor_regex", "w"}, {"least", "0"}}), HasSubstr("least"));
+}
+
 TEST(AllZeroTest, ThePartThatIsZeroMayBeTheThresholdExactly) {
   FakeSource source;
   source.Step(0).Save("x", {0, 0, 0, 1});

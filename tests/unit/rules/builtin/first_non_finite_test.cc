@@ -130,6 +130,13 @@ TEST(FirstNonFiniteTest, SavedReductionsAreEnough) {
   EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(1));
 }
 
+TEST(FirstNonFiniteTest, TargetsComeBeforeTheLoss) {
+  FakeSource source;
+  source.Step(0).Save("loss_output_0", {1}).Save("loss/MSELoss_input_1", {1});
+  source.Step(1).Save("loss_output_0", {NAN}).Save("loss/MSELoss_input_1", {NAN});
+  EXPECT_THAT(Evaluate(kRule, {}, source).Tensors(), ElementsAre("loss/MSELoss_input_1"));
+}
+
 TEST(FirstNonFiniteTest, EachWorkerHasAFirst) {
   FakeSource source;
   source.Step(0).By("a").Save("w", {1}).By("b").Save("w", {NAN});

@@ -40,6 +40,24 @@ TEST(InputScaleTest, InputsThatAreNotNormalisedAreWorthALook) {
   EXPECT_EQ(OfInputs(100, 0).result.status, RuleStatus::kWorthALook);
 }
 
+TEST(InputScaleTest, TargetsMayBeFarther) {
+  EXPECT_EQ(OfInputs(8, 60, {32}, "loss/MSELoss_input_1").result.status, RuleStatus::kPassed);
+  const Evaluated evaluated = OfInputs(8, 2000, {32}, "loss/MSELoss_input_1");
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(4, 5, 6));
+  EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("100 % of the targets"));
+}
+
+TEST(InputScaleTest, InputsThatALayerNormalisesArePassedOver) {
+  FakeSource source;
+  source.Include("normalised_inputs", "^inputs_");
+  for (int64_t step = 0; step < 7; ++step) {
+    source.Step(step).Save("inputs_0", std::vector<double>(32, 100), {8, 4});
+  }
+  EXPECT_EQ(Evaluate(kRule, {}, source, Profile::kCalibrated).result.status,
+            RuleStatus::kNoTensors);
+}
+
 TEST(InputScaleTest, NormalisedInputsAreFine) {
   EXPECT_EQ(OfInputs(1.5, 0).result.status, RuleStatus::kPassed);
   EXPECT_EQ(OfInputs(0.5, 0.5).result.status, RuleStatus::kPassed);

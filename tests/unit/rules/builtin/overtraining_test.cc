@@ -44,6 +44,18 @@ TEST(OvertrainingTest, AValidationHasAPatienceOfItsOwn) {
   EXPECT_THAT(Evaluate(kRule, {{"patience_validation", "11"}}, source).Steps(), ElementsAre(11));
 }
 
+TEST(OvertrainingTest, ALossNearItsBestIsWorthALook) {
+  const auto level_of = [](double last) {
+    std::vector<double> losses(12, 1);
+    losses.back() = last;
+    FakeSource source = Of(losses, Mode::kEval);
+    return Evaluate(kRule, {{"rise_percent", "5"}}, source).findings.back().level;
+  };
+  EXPECT_EQ(level_of(1.04), Level::kWorthALook);
+  EXPECT_EQ(level_of(1.06), Level::kFinding);
+  EXPECT_THAT(Refusal(kRule, {{"rise_percent", "-1"}}), HasSubstr("rise_percent"));
+}
+
 TEST(OvertrainingTest, OnlyMoreThanDeltaIsBetter) {
   FakeSource source = Of({1, .75, .5, .25, 0, -.25}, Mode::kTrain);
   EXPECT_THAT(Evaluate(kRule, {{"patience_train", "1"}, {"delta", "0.24"}}, source).findings,

@@ -201,6 +201,21 @@ TEST(PoorWeightInitializationTest, AFirstLossFarAboveThatOfAGuess) {
   EXPECT_THAT(begins_at(30).Steps(), ElementsAre(10));
 }
 
+TEST(PoorWeightInitializationTest, ASumOfSquaredErrorsIsNoLargeLoss) {
+  const auto begins_at = [](double loss) {
+    FakeSource source;
+    for (int step = 0; step < 12; ++step) {
+      source.Step(step).Save("loss_output_0", {loss - 0.01 * step});
+      std::vector<double> targets(64);
+      for (size_t i = 0; i < targets.size(); ++i) targets[i] = i % 2 == 0 ? -1 : 1;
+      source.Save("loss/MSELoss_input_1", targets);
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(begins_at(64 * 1.1), IsEmpty());
+  EXPECT_THAT(begins_at(64 * 4), ElementsAre("first_loss"));
+}
+
 TEST(PoorWeightInitializationTest, OutputsMayBeginFarFromSmallTargets) {
   const auto begins_at = [](double loss) {
     FakeSource source;

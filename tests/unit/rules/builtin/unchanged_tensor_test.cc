@@ -73,6 +73,37 @@ TEST(UnchangedTensorTest, ABatchOfAPowerOfTwoIsOneOfMany) {
   }
 }
 
+// A physics-informed network learns at the same points in each step.
+TEST(UnchangedTensorTest, PointsOfAGridArePerhapsAllData) {
+  std::vector<double> grid;
+  std::vector<double> drawn;
+  for (int i = 0; i < 64; ++i) {
+    grid.push_back(i / 64.0);
+    drawn.push_back(std::sin(i));
+  }
+  const auto level_of = [](const std::vector<double> &batch) {
+    FakeSource source;
+    for (int step = 0; step < 6; ++step) source.Step(step).Save("x", batch, {64, 1});
+    return Evaluate(kRule, With(), source, Profile::kCalibrated).findings.at(0).level;
+  };
+  EXPECT_EQ(level_of(grid), Level::kWorthALook);
+  EXPECT_EQ(level_of(drawn), Level::kFinding);
+}
+
+TEST(UnchangedTensorTest, ALossThatHasFallenMaySettle) {
+  const auto ends_at = [](double first) {
+    FakeSource source;
+    source.Step(0).Save("x", {first});
+    for (int step = 1; step < 8; ++step) source.Step(step).Save("x", {0.25});
+    return Evaluate(kRule, With(), source, Profile::kCalibrated).findings.at(0);
+  };
+  EXPECT_EQ(ends_at(0.75).level, Level::kWorthALook);
+  EXPECT_EQ(ends_at(0.75).check, "settled");
+  EXPECT_THAT(ends_at(0.75).message, HasSubstr("it was 0.75 at first"));
+  EXPECT_EQ(ends_at(0.26).level, Level::kFinding);
+  EXPECT_EQ(ends_at(0.2).level, Level::kFinding);
+}
+
 TEST(UnchangedTensorTest, TwoValuesAreNotEnough) {
   FakeSource source = Constant();
   const Evaluated evaluated = Evaluate(kRule, With(), source, Profile::kAws, {0, 2, false});

@@ -152,6 +152,74 @@ TEST(VanishingGradientTest, CalibratedComparesTheFirstLayerWithTheLast) {
               ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
+// A model's layers, with their gradients, in the order of layers.
+struct OfLayer {
+  const char *weight;
+  std::vector<int64_t> shape;
+  double gradient;
+};
+
+std::vector<int64_t> StepsOf(const std::vector<OfLayer> &layers, double growth = 1,
+                             bool is_of_keras = false) {
+  FakeSource source;
+  source.Include("gradients", "^gradient");
+  source.Include("weights", "^(?!gradient).*(weight|kernel)");
+  for (int step = 0; step < 20; ++step) {
+    source.Step(step);
+    for (const OfLayer &each : layers) {
+      const auto count = static_cast<size_t>(each.shape[0] * each.shape[1]);
+      const bool is_last = each.weight == layers.back().weight;
+      const double size = each.gradient * (is_last ? 1 : std::pow(growth, step));
+      const std::string name = each.weight;
+      const std::string weight = is_of_keras ? "layer/weights/" + name + ":0" : name;
+      const std::string gradient = is_of_keras ? "gradients/" + name + "Grad" : "gradient/" + name;
+      source.Save(weight, std::vector<double>(count, 1), each.shape);
+      source.Save(gradient, std::vector<double>(count, size), each.shape);
+    }
+  }
+  return Evaluate(kRule, {}, source, Profile::kCalibrated).Steps();
+}
+
+TEST(VanishingGradientTest, AnActorsLayersAreNotComparedWithACritics) {
+  const OfLayer actor[] = {{"actor.0.weight", {8, 4}, 1e-5}, {"actor.2.weight", {2, 8}, 1e-3}};
+  const OfLayer critic[] = {{"critic.0.weight", {8, 4}, 1}, {"critic.2.weight", {1, 8}, 1}};
+  EXPECT_THAT(StepsOf({actor[0], actor[1], critic[0], critic[1]}), IsEmpty());
+  EXPECT_THAT(StepsOf({actor[0], {"critic.2.weight", {1, 8}, 1}}), Not(IsEmpty()));
+}
+
+TEST(VanishingGradientTest, TheLargestOfTheFirstLayersCounts) {
+  std::vector<OfLayer> layers = {{"time.0.weight", {4, 4}, 1e-5}, {"in.weight", {4, 4}, 1}};
+  const char *const more[] = {"a.weight", "b.weight", "c.weight",
+                              "d.weight", "e.weight", "f.weight"};
+  for (const char *name : more) layers.push_back({name, {4, 4}, 1});
+  EXPECT_THAT(StepsOf(layers), IsEmpty());
+  layers[1].gradient = 1e-5;
+  EXPECT_THAT(StepsOf(layers), Not(IsEmpty()));
+}
+
+TEST(VanishingGradientTest, QueriesAndKeysAreSmallByNature) {
+  for (const char *name : {"attention.self.query.weight", "attn.k_proj.weight", "mha/key/kernel"}) {
+    EXPECT_THAT(
+        StepsOf({{name, {4, 4}, 1e-6}, {"value.weight", {4, 4}, 1}, {"out.weight", {4, 4}, 1}}),
+        IsEmpty())
+        << name;
+  }
+}
+
+// Behind a last layer that begins with zeros.
+TEST(VanishingGradientTest, ARatioThatGrowsIsLeftAlone) {
+  const std::vector<OfLayer> layers = {{"in.weight", {4, 4}, 1e-8}, {"out.weight", {4, 4}, 1}};
+  EXPECT_THAT(StepsOf(layers, 1.3), IsEmpty());
+  EXPECT_THAT(StepsOf(layers, 1.01), Not(IsEmpty()));
+}
+
+TEST(VanishingGradientTest, KerasNamesWeightsOtherwiseThanGradients) {
+  EXPECT_THAT(StepsOf({{"dense/kernel", {4, 4}, 1e-6}, {"dense_1/kernel", {4, 4}, 1}}, 1, true),
+              Not(IsEmpty()));
+  EXPECT_THAT(StepsOf({{"dense/kernel", {4, 4}, 1}, {"dense_1/kernel", {4, 4}, 1e-6}}, 1, true),
+              IsEmpty());
+}
+
 TEST(VanishingGradientTest, CalibratedLeavesOtherRatiosAlone) {
   for (const auto &[first, last] : {std::pair{1.0, 1.0}, {1e-2, 1.0}, {1.0, 1e-6}, {1e-6, 1e-4}}) {
     FakeSource source = Layers(first, last);

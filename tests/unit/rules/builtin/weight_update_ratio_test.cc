@@ -9,6 +9,7 @@
 namespace smdebug::rules::weight_update_ratio_test {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -179,6 +180,20 @@ TEST(WeightUpdateRatioTest, CalibratedLeavesFrozenWeightsAlone) {
   FakeSource stuck = Training(1, 1);
   EXPECT_THAT(Evaluate(kRule, {{"patience", "1"}}, stuck, Profile::kCalibrated).Checks(),
               ElementsAre("small", "small", "small", "small", "small", "small"));
+}
+
+TEST(WeightUpdateRatioTest, AWeightOfAConvergedTrainingMayStay) {
+  const auto ends_with = [](double gradient) {
+    FakeSource source;
+    for (int step = 0; step < 40; ++step) {
+      const bool is_over = step > 5;
+      source.Step(step).Save("weight", {is_over ? 6.0 : step + 1.0});
+      source.Save("gradient/weight", {is_over ? gradient : 1});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(ends_with(1e-6), IsEmpty());
+  EXPECT_THAT(ends_with(1e-3), Contains("small"));
 }
 
 TEST(WeightUpdateRatioTest, CalibratedKnowsKerasNames) {
