@@ -25,7 +25,6 @@ constexpr std::array kWords =
                           {"first_loss", "first loss too large"},
                           {"first_updates", "first updates too large"},
                           {"full_batch", "perhaps all data"},
-                          {"settled", "settled loss"},
                           {"growing", "gradients grow"},
                           {"imbalance", "classes of unequal size"},
                           {"increasing", "rising"},
@@ -37,7 +36,9 @@ constexpr std::array kWords =
                           {"misprediction", "classes predicted wrongly"},
                           {"nan", "NaN"},
                           {"not_decreasing", "not falling"},
+                          {"one_batch", "perhaps all data, of few samples"},
                           {"ratio", "first against last layer"},
+                          {"settled", "settled loss"},
                           {"small", "too small"},
                           {"stunted", "too small"},
                           {"unused", "no gradient at any step"}});

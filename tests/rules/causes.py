@@ -136,8 +136,8 @@ def odd_batch_repeated(planted: Planted) -> None:
 
 @more(lambda drawn: drawn.accumulation == 1)
 def full_batch(planted: Planted) -> None:
-    """Each step takes all samples, which are many."""
-    planted.training.batch_size = planted.chance.choice((150, 200, 256, 500, 512))
+    """Each step takes all samples, which are more than usual."""
+    planted.training.batch_size = planted.chance.choice((50, 100, 120, 150, 200, 256, 500, 512))
     _repeat(planted.training)
 
 

@@ -17,6 +17,8 @@ namespace {
 
 // A number this close to 0 says that nothing is left to learn, if it is a loss.
 constexpr double kNothingLeft = 1e-6;
+// As of a truth table, at most.
+constexpr int64_t kFew = 4;
 // A loss below this part of its first value has been learned.
 constexpr double kFallen = 0.9;
 
@@ -53,7 +55,7 @@ class UnchangedTensor final : public Rule {
     const auto unchanged = static_cast<double>(history.unchanged);
     const bool is_all = IsPerhapsAllData(sample, history);
     const bool has_fallen = options_.full_batch > 0 && number < kFallen * history.first;
-    const std::string_view check = is_all ? "full_batch" : has_fallen ? "settled" : "";
+    const std::string_view check = is_all ? CheckOf(*elements) : has_fallen ? "settled" : "";
     const Offence offence = {unchanged, unchanged, limit, check,
                              check.empty() ? Level::kFinding : Level::kWorthALook};
     culprits_.Offer(sample, offence, [&] {
@@ -108,10 +110,15 @@ class UnchangedTensor final : public Rule {
     }
   };
 
+  // Few samples, of a number that loaders seldom get, are less often all data.
+  std::string_view CheckOf(const tensor::View &elements) const {
+    const int64_t samples = elements.shape.front();
+    return samples > kFew && samples <= options_.full_batch ? "one_batch" : "full_batch";
+  }
+
   // A batch that was the same from the first step on and has not the size of one of many: loaders
   // mostly get a power of two.
   bool IsPerhapsAllData(const Sample &sample, const History &history) const {
-    constexpr int64_t kFew = 4;
     const tensor::View &elements = *sample.RealElements();
     if (options_.full_batch == 0 || elements.shape.size() < 2) return false;
     const int64_t samples = elements.shape.front();

@@ -73,6 +73,16 @@ TEST(UnchangedTensorTest, ABatchOfAPowerOfTwoIsOneOfMany) {
   }
 }
 
+TEST(UnchangedTensorTest, FewSamplesAreLessOftenAllData) {
+  for (const auto &[samples, check] :
+       {std::pair(4, "full_batch"), {5, "one_batch"}, {120, "one_batch"}, {129, "full_batch"}}) {
+    FakeSource source;
+    const std::vector<double> batch(static_cast<size_t>(2 * samples), 1.5);
+    for (int step = 0; step < 6; ++step) source.Step(step).Save("x", batch, {samples, 2});
+    EXPECT_EQ(Evaluate(kRule, With(), source, Profile::kCalibrated).findings.at(0).check, check);
+  }
+}
+
 // A physics-informed network learns at the same points in each step.
 TEST(UnchangedTensorTest, PointsOfAGridArePerhapsAllData) {
   std::vector<double> grid;
