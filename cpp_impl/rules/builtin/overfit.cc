@@ -234,11 +234,11 @@ class Overfit final : public Rule {
     finding.tensor = loss.tensor;
     finding.value = RatioOf(evaluations);
     finding.limit = is_finding ? limits_.ratio : *limits_.look_ratio;
-    finding.message =
-        StrCat("the loss '", loss.tensor, "' is ", Shortest(evaluations.pass.Get()),
-               " in validation and ", Shortest(evaluations.training_loss), " in training, a ratio ",
-               Shortest(finding.value), " above it; the limit is ", Shortest(finding.limit),
-               is_finding ? "" : "; training improves, and validation does not");
+    finding.message = StrCat("the loss '", loss.tensor, "' is ", Shortest(evaluations.pass.Get()),
+                             " in validation and ", Shortest(evaluations.training_loss),
+                             " in training, ", Shortest(100 * finding.value),
+                             " % more; the limit is ", Shortest(100 * finding.limit), " %",
+                             is_finding ? "" : "; training improves, and validation does not");
     findings.Add(std::move(finding));
   }
 

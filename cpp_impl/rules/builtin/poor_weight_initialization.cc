@@ -145,7 +145,7 @@ class Beginning {
           FindingOf({std::string(worker), narrowest_.tensor}, kLabels[kGradients], narrowest_.value,
                     options_.distribution_range,
                     StrCat("nine tenths of the gradient '", narrowest_.tensor, "' lie within ",
-                           Shortest(narrowest_.value), ", less than the limit of ",
+                           Shortest(narrowest_.value), " of each other; the limit is ",
                            Shortest(options_.distribution_range)));
     }
     if (stuck_.IsKnown()) {

@@ -371,12 +371,11 @@ class UpdateNotApplied final : public Rule {
                      " other weights by theirs: gradients are never reset to zero"),
               findings);
     } else if (recorded.AreFound()) {
-      AddSums(
-          worker, recorded,
-          StrCat("the gradient '", recorded.culprit->gradient->name,
-                 "' has been the previous one plus another for ", recorded.steps, " steps, and ",
-                 recorded.count - 1, " others with it: gradients are not reset to zero"),
-          findings);
+      AddSums(worker, recorded,
+              StrCat("the gradient '", recorded.culprit->gradient->name,
+                     "' has been the previous one plus another for ", recorded.steps, " steps",
+                     AndOthers(recorded.count - 1), ": gradients are not reset to zero"),
+              findings);
     }
   }
 
@@ -443,8 +442,8 @@ class UpdateNotApplied final : public Rule {
     Add(worker, culprit->name, "growing", static_cast<double>(culprit->growing),
         static_cast<double>(limits_.patience_growth),
         StrCat("the gradient '", culprit->name, "' has grown for ", culprit->growing,
-               " steps in one direction, to a norm of ", Shortest(*culprit->norm_now), ", and ",
-               growing - 1, " others with it: they may never be reset to zero"),
+               " steps in one direction, to a norm of ", Shortest(*culprit->norm_now),
+               AndOthers(growing - 1), ": gradients may never be reset to zero"),
         findings);
   }
 

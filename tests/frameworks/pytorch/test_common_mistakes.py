@@ -126,3 +126,17 @@ def test_a_class_that_the_loss_ignores_is_not_imbalanced(ignored: int, out_dir: 
 
     found, _ = train(out_dir, model, nn.CrossEntropyLoss(ignore_index=ignored), padded)
     assert (("ClassImbalance", "imbalance") in found) == (ignored != 0)
+
+
+@pytest.mark.parametrize("first", [nn.BatchNorm1d(8), nn.Identity()])
+def test_inputs_that_the_model_normalises(first: nn.Module, out_dir: str) -> None:
+    def batch() -> Tuple[Tensor, Tensor]:
+        x = torch.randn(32, 8)
+        return 300 * x + 1000, x[:, :1] - x[:, 1:2]
+
+    torch.manual_seed(1)
+    model = nn.Sequential(first, nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 1))
+    found, causes = train(out_dir, model, nn.MSELoss(), batch)
+    is_fault = isinstance(first, nn.Identity)
+    assert causes == (["inputs_not_normalised"] if is_fault else [])
+    assert is_fault or not found

@@ -115,7 +115,7 @@ TEST(UpdateNotAppliedTest, GradientsThatAreNeverReset) {
   ASSERT_THAT(evaluated.Checks(), Contains("growing"));
   EXPECT_EQ(evaluated.findings[0].place.step, 3);
   EXPECT_EQ(evaluated.findings[0].tensor, "gradient/a.weight");
-  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("and 1 others with it"));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("and 1 other with it"));
   const Parameters::Given five = {{"patience_growth", "5"}};
   EXPECT_EQ(Evaluate(kRule, five, source, Profile::kCalibrated).findings[0].place.step, 6);
 }

@@ -31,7 +31,7 @@ from smdebug.pytorch.callbacks import (
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.emptiness import warn_of_emptiness
 from smdebug.pytorch.late_entry import PLAIN
-from smdebug.pytorch.models import RegisteredModel, module_name
+from smdebug.pytorch.models import RegisteredModel, module_name, normalises_inputs
 from smdebug.pytorch.occasional import Occasional
 from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
 from smdebug.pytorch.scalers import forget_scaled, watch_scaled
@@ -533,6 +533,10 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             self._tell_roles()
 
     def _tell_roles(self) -> None:
+        for model in self._models:
+            if normalises_inputs(model.module):
+                inputs = f"^{re.escape(model.name)}_input_"
+                self.get_collection("normalised_inputs").include(inputs)
         for module, callback in self._watched.items():
             for collection, side in _ROLES.get(type(module), {}).items():
                 self.get_collection(collection).include(f"^{re.escape(callback.name)}_{side}_")

@@ -9,7 +9,9 @@ from weakref import WeakKeyDictionary
 
 from smdebug.pytorch.parameters import NamedParameters, path_of
 
-__all__ = ["RegisteredModel", "module_name"]
+__all__ = ["RegisteredModel", "module_name", "normalises_inputs"]
+
+_NORMALISE = ("BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "LazyBatchNorm", "RMSNorm")
 
 _keys = itertools.count()
 
@@ -17,6 +19,15 @@ _keys = itertools.count()
 def module_name(module: Any) -> str:
     """Returns the class of a model; that of the inner one, if it is compiled."""
     return str(getattr(module, "_orig_mod", module)._get_name())
+
+
+def normalises_inputs(module: Any) -> bool:
+    """Returns True if the first part of a model that has a state is one that normalises."""
+    for part in () if module is None else module.modules():
+        has_parts = next(part.children(), None) is not None
+        if not has_parts and part.state_dict():
+            return type(part).__name__.startswith(_NORMALISE)
+    return False
 
 
 class RegisteredModel:
