@@ -31,6 +31,7 @@ constexpr std::array kWords =
                           {"inf", "infinite"},
                           {"jump", "an input far beyond all before"},
                           {"large", "too large"},
+                          {"large_targets", "targets far from 0"},
                           {"max_off_diag", "too large beside the diagonal"},
                           {"min_diag", "too small on the diagonal"},
                           {"misprediction", "classes predicted wrongly"},

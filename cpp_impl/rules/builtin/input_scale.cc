@@ -53,7 +53,6 @@ class InputScale final : public Rule {
     const std::vector<double> elements = sample.SomeNumbers(kMostElements);
     if (elements.empty()) return;
     NoteEvaluated();
-    if (!is_target) ObserveJump(sample, elements);
     const double most = is_target ? kMoreForTargets * limits_.most : limits_.most;
     // A few large elements, as of a corrupt sample, say nothing about the scale.
     const auto large = std::count_if(elements.begin(), elements.end(),
@@ -61,12 +60,16 @@ class InputScale final : public Rule {
     const double share = 100 * static_cast<double>(large) / static_cast<double>(elements.size());
     int64_t &steps = steps_.Of(sample);
     steps = share >= limits_.share ? steps + 1 : 0;
+    if (is_target) {
+      if (steps == limits_.patience) NoteTargets(sample, share, most);
+      return;
+    }
+    ObserveJump(sample, elements);
     if (steps < limits_.patience) return;
     culprits_.Offer(sample, {share, share, limits_.share, "", Level::kWorthALook}, [&] {
-      return StrCat(
-          Shortest(share), " % of the ", is_target ? "targets" : "input", " '", sample.Tensor(),
-          "' are beyond ", Shortest(most), " or below -", Shortest(most),
-          is_target ? "; outputs begin at about 1" : "; normalised inputs seldom are beyond 3");
+      return StrCat(Shortest(share), " % of the input '", sample.Tensor(), "' are beyond ",
+                    Shortest(limits_.most), " or below -", Shortest(limits_.most),
+                    "; normalised inputs seldom are beyond 3");
     });
   }
 
@@ -84,6 +87,20 @@ class InputScale final : public Rule {
     double value = 0;
     int64_t steps = 0;
   };
+
+  // Models reach large targets with a suitable rate, so they are a clue, not a finding.
+  void NoteTargets(const Sample &sample, double share, double most) {
+    Finding clue;
+    clue.worker = sample.Worker();
+    clue.tensor = sample.Tensor();
+    clue.check = "large_targets";
+    clue.value = share;
+    clue.limit = limits_.share;
+    clue.message =
+        StrCat(Shortest(share), " % of the targets '", sample.Tensor(), "' are beyond ",
+               Shortest(most), " or below -", Shortest(most), "; outputs begin at about 1");
+    clues_.push_back(std::move(clue));
+  }
 
   // Inputs that suddenly hold an element far beyond all before are a clue, not a finding: outliers
   // are not always corrupt.
