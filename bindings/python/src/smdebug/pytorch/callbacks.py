@@ -45,7 +45,8 @@ class _Steps(Protocol):
     _has_rules: bool
 
     # Reads what functions compute losses from.
-    _loss_graphs: Any
+    @property
+    def _loss_graphs(self) -> Any: ...
 
     def _on_call(self, model: RegisteredModel, module: Any) -> None: ...
 
