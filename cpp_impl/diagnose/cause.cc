@@ -27,8 +27,8 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "around layers, or fewer layers, help too.",
      "docs/diagnosis.md#gradients_vanish"},
     {"inputs_not_normalised", "the inputs are not normalised",
-     "Subtract the mean of each feature or channel, and divide by its standard deviation. Do the "
-     "same in training and in evaluation.",
+     "Subtract the mean of each feature or channel, or of the targets, and divide by its standard "
+     "deviation. Do the same in training and in evaluation.",
      "docs/diagnosis.md#inputs_not_normalised"},
     {"inputs_empty", "the inputs are zeros",
      "Look at a batch as the model gets it. Check what the loader returns for a sample that it "
