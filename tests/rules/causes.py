@@ -44,7 +44,7 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "optimizer_incomplete": ("without_a_layer", "optimizer_without_a_layer"),
     "gradients_not_reset": ("never_reset", "gradients_never_reset"),
     "gradient_cut": ("detached", "detached_features", "layer_frozen_by_mistake"),
-    "precision": ("lost_updates",),
+    "precision": ("lost_updates", "half_weights"),
     "undefined_operation": (
         "log_of_zero", "overflow_of_half", "root_of_zero", "log_in_loss",
     ),
@@ -62,6 +62,7 @@ RARE = 4
 ASKED = (
     "root_of_zero", "left_in_evaluation", "infinite_sample", "log_in_loss", "targets_broadcast",
     "loss_summed", "targets_too_large", "odd_batch_repeated", "infinite_target", "full_batch",
+    "half_weights",
 )
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
@@ -113,6 +114,25 @@ def targets_too_large(planted: Planted) -> None:
         return x, (y + 2) * factor
 
     training.next_batch = training.next_evaluation = large
+
+
+def _can_be_halved(drawn: Drawn) -> bool:
+    is_simple = drawn.family in ("perceptron", "regression") and drawn.normalisation == "none"
+    return is_simple and drawn.precision == "float32" and "adam" in drawn.optimizer
+
+
+@more(_can_be_halved)
+def half_weights(planted: Planted) -> None:
+    """All of the model in half precision, in which Adam's small constant is 0."""
+    training = planted.training
+    next_batch = training.next_batch
+    training.model.half()
+
+    def halved() -> Tuple[torch.Tensor, torch.Tensor]:
+        x, y = next_batch()
+        return x.half(), y.half() if y.is_floating_point() else y
+
+    training.next_batch = training.next_evaluation = halved
 
 
 @more(lambda drawn: drawn.optimizer in ("sgd", "momentum", "nesterov"))
@@ -250,7 +270,7 @@ def infinite_target(planted: Planted) -> None:
     _spoil(planted, begins, value, is_target=True)
 
 
-class ByHand(nn.Module):
+class LossByHand(nn.Module):
     """A loss with a logarithm, which from some step on is one of 0."""
 
     def __init__(self, loss: nn.Module, begins: int, is_nan: bool) -> None:
@@ -270,7 +290,7 @@ def log_in_loss(planted: Planted) -> None:
     """The loss has no finite result, though all that it gets is finite."""
     training = planted.training
     is_nan = planted.chance.random() < 0.5
-    training.loss_module = ByHand(training.loss_module, planted.chance.randint(0, 60), is_nan)
+    training.loss_module = LossByHand(training.loss_module, planted.chance.randint(0, 60), is_nan)
 
 
 @more(lambda drawn: drawn.family == "regression")

@@ -27,6 +27,14 @@ bool AreWhole(const std::vector<double> &numbers) {
   });
 }
 
+// Reports whether labels are counts, and what was predicted are their means: nothing says then that
+// they are classes.
+bool AreNumbers(const std::vector<double> &labels, const std::vector<double> &predictions) {
+  const auto is_beyond = [](double number) { return number > 1; };
+  return labels.size() == predictions.size() && !AreWhole(predictions) &&
+         std::any_of(labels.begin(), labels.end(), is_beyond);
+}
+
 // Rounds a probability of the second of two classes to a class.
 std::vector<int64_t> Rounded(const std::vector<double> &numbers) {
   std::vector<int64_t> classes;
@@ -106,6 +114,8 @@ std::vector<Classified::Pair> Classified::Take() {
     const auto predictions = std::find_if(
         predictions_.begin(), predictions_.end(),
         [&](const Numbers &each) { return each.worker == labels.worker && !each.numbers.empty(); });
+    if (predictions != predictions_.end() && AreNumbers(labels.numbers, predictions->numbers))
+      continue;
     if (predictions != predictions_.end()) {
       pair.predictions = {predictions->worker, predictions->tensor,
                           ClassesOf(*predictions, pair.labels.classes.size())};

@@ -8,5 +8,5 @@ def test_with_tensorflow():
     run_with(
         "tensorflow",
         "-k",
-        "callback or names or jit_compile or saved_meanwhile or loop or test_integrations",
+        "callback or names or jit_compile or saved_meanwhile or loop or test_integrations or test_rules",
     )

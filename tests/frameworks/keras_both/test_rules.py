@@ -61,9 +61,7 @@ def test_probabilities_where_the_loss_takes_them(out_dir):
 def test_inputs_in_their_own_units(normalises, out_dir):
     x, _ = classes(960)
     inputs, y = 1000 + 300 * x, x.sum(axis=1)
-    normalization = layers.Normalization()
-    normalization.adapt(inputs)
-    first = [normalization] if normalises else []
+    first = [layers.BatchNormalization()] if normalises else []
     seen, found, causes = train(out_dir, layers.Dense(1), "mse", inputs, y, first=first)
     if normalises:
         assert not found and not causes

@@ -6,6 +6,7 @@
 namespace smdebug::rules::class_imbalance_test {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -114,6 +115,19 @@ TEST(ClassImbalanceTest, WhatIsNoWholeNumberIsNoClass) {
   std::vector<double> numbers(600, .5);
   source.Step(0).Save("labels", numbers);
   EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+}
+
+// As of a regression of counts; a classifier of two classes predicts no number above 1.
+TEST(ClassImbalanceTest, CountsAreNoClasses) {
+  std::vector<double> counts = Labels(990, 10);
+  counts[0] = 7;
+  FakeSource source;
+  source.Step(0).Save("labels", counts).Save("predictions", std::vector<double>(1000, 0.4));
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+  FakeSource classes;
+  classes.Step(0).Save("labels", Labels(990, 10));
+  classes.Save("predictions", std::vector<double>(1000, 0.4));
+  EXPECT_THAT(Evaluate(kRule, {}, classes).Checks(), Contains("imbalance"));
 }
 
 TEST(ClassImbalanceTest, KnowsTheInputsOfPyTorchsLosses) {
