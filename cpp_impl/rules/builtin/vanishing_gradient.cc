@@ -67,7 +67,7 @@ class Losses {
   bool have_fallen_ = false;
 };
 
-// Compares the gradients of a model's first layers with that of its last layer.
+// Tracks the gradients of a model's first and last layer at one step.
 class OuterLayers {
  public:
   struct Layer {
@@ -97,7 +97,6 @@ class OuterLayers {
   }
 
   // Calls `evaluate(first, last)` if there were at least two layers, then begins the next step.
-  // `first` is the largest of the first layers.
   template <class Evaluate>
   void EndStep(Evaluate evaluate) {
     Sort();
@@ -113,9 +112,7 @@ class OuterLayers {
     if (places_.empty() && chain.back()->size < chain.front()->size) {
       std::reverse(chain.begin(), chain.end());
     }
-    const auto few = static_cast<std::ptrdiff_t>(std::clamp<size_t>(chain.size() / 4, 1, 3));
-    const auto smaller = [](const Layer *a, const Layer *b) { return a->size < b->size; };
-    evaluate(**std::max_element(chain.begin(), chain.begin() + few, smaller), *chain.back());
+    evaluate(*chain.front(), *chain.back());
   }
 
  private:

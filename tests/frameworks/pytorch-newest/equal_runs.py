@@ -197,7 +197,7 @@ def train(folder: Path, seed: int, way: str, rank: int = 0) -> None:
     collections = ["weights", "biases", "gradients"]
     hook = smd.Hook(
         str(folder / way), include_collections=collections, include_workers="all",
-        save_config=smd.SaveConfig(save_interval=1), include_regex=r"_(in|out)put_\d+$",
+        save_config=smd.SaveConfig(save_interval=1), include_regex=r"^(?!loss/).*_(in|out)put_\d+$",
     )  # fmt: skip
     hook.register_module(trained)
     hook.register_optimizer(optimizer)

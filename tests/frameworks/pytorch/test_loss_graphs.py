@@ -88,6 +88,7 @@ CROSS_ENTROPY = "loss/CrossEntropyLoss_input_"
          [[32], [32]]),
         (lambda s, y: F.cross_entropy(s, y, reduction="none").mean(), CROSS_ENTROPY, [[32, 3], [32]]),
         (lambda s, y: F.cross_entropy(s, y, reduction="sum") / 32, CROSS_ENTROPY, [[32, 3], [32]]),
+        (lambda s, y: 1 * F.cross_entropy(s, y) / 1, CROSS_ENTROPY, [[32, 3], [32]]),
         (lambda s, y: F.cross_entropy(s, y) / 4, "loss/term/CrossEntropyLoss_input_", [[32, 3], [32]]),
         (lambda s, y: F.cross_entropy(s, y) + F.cross_entropy(s[:9], y[:9]),
          "loss/term/CrossEntropyLoss_input_", [[32, 3], [32], [9, 3], [9]]),
@@ -132,7 +133,9 @@ def test_a_collection_takes_them(out_dir: str) -> None:
     assert "loss/CrossEntropyLoss_input_0" not in trial.tensor_names()
 
 
-def test_a_loss_recorded_after_its_backward_pass(out_dir: str) -> None:
+def test_a_loss_recorded_after_its_backward_pass(
+    out_dir: str, caplog: pytest.LogCaptureFixture
+) -> None:
     def computed(scores: Tensor, targets: Tensor) -> Tensor:
         loss = F.cross_entropy(scores, targets)
         loss.backward()
@@ -141,7 +144,9 @@ def test_a_loss_recorded_after_its_backward_pass(out_dir: str) -> None:
     with smd.Hook(out_dir, save_all=True, raise_errors=True) as hook:
         model = nn.Linear(8, 3)
         hook.register_module(model)
-        hook.record_tensor_value("loss", computed(model(batch()[0]), batch()[1]))
+        for _ in range(3):
+            hook.record_tensor_value("loss", computed(model(batch()[0]), batch()[1]))
+    assert caplog.text.count("loss was recorded after its backward()") == 1
     assert not [each for each in smd.create_trial(out_dir).tensor_names() if "CrossEnt" in each]
 
 

@@ -187,16 +187,6 @@ TEST(VanishingGradientTest, AnActorsLayersAreNotComparedWithACritics) {
   EXPECT_THAT(StepsOf({actor[0], {"critic.2.weight", {1, 8}, 1}}), Not(IsEmpty()));
 }
 
-TEST(VanishingGradientTest, TheLargestOfTheFirstLayersCounts) {
-  std::vector<OfLayer> layers = {{"time.0.weight", {4, 4}, 1e-5}, {"in.weight", {4, 4}, 1}};
-  const char *const more[] = {"a.weight", "b.weight", "c.weight",
-                              "d.weight", "e.weight", "f.weight"};
-  for (const char *name : more) layers.push_back({name, {4, 4}, 1});
-  EXPECT_THAT(StepsOf(layers), IsEmpty());
-  layers[1].gradient = 1e-5;
-  EXPECT_THAT(StepsOf(layers), Not(IsEmpty()));
-}
-
 TEST(VanishingGradientTest, QueriesAndKeysAreSmallByNature) {
   for (const char *name : {"attention.self.query.weight", "attn.k_proj.weight", "mha/key/kernel"}) {
     EXPECT_THAT(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from smdebug import _raw
 from smdebug.core.utils import import_framework
@@ -64,6 +64,8 @@ class LossGraphs:
     def __init__(self, hook: Any) -> None:
         self._hook = hook
         self._tries: Dict[str, int] = {}  # in vain, by the loss's name
+        self._has_warned = False
+        self._read: Set[str] = set()  # losses whose graphs were there
         self._told: Dict[str, List[str]] = {}  # the collections of inputs by their prefix
 
     def save(self, name: str, loss: Any, is_scaled: bool = False) -> None:
@@ -82,9 +84,24 @@ class LossGraphs:
     def _look(self, name: str, loss: Any, is_scaled: bool) -> None:
         found = list(_losses_behind(loss.grad_fn, is_scaled))
         self._tries[name] = 0 if found else self._tries.get(name, 0) + 1
+        if not found:
+            return
+        if _is_over(found[0].node):
+            self._warn(name)
+            return
+        self._read.add(name)
         for each in found:
             is_whole = each.is_whole and len(found) == 1
             self._save(name if is_whole else f"{name}/term", each.node)
+
+    def _warn(self, name: str) -> None:
+        if not self._has_warned and name not in self._read:
+            self._has_warned = True
+            self._hook.logger.warning(
+                "%s was recorded after its backward(), which frees what it was computed from; "
+                "record it before, so that rules see its inputs and targets",
+                name,
+            )
 
     def _is_wanted(self, name: str) -> bool:
         if self._hook._has_rules:
@@ -142,8 +159,8 @@ def _is_whole(node: Any, path: List[Any], is_scaled: bool) -> bool:
 
 
 def _is_by_one(node: Any) -> bool:
-    """Returns True for a product with 1, as trainers multiply by the number of processes."""
-    factor = _saved(node, "other") if node.name() == "MulBackward0" else None
+    """Returns True for a product with 1, or a quotient, as of a number of processes or batches."""
+    factor = _saved(node, "other") if node.name() in ("MulBackward0", "DivBackward0") else None
     is_read = factor is not None and factor.dim() == 0 and factor.device.type == "cpu"
     return is_read and bool(factor == 1)
 
@@ -182,7 +199,15 @@ def _saved(node: Any, name: str) -> Optional[Any]:
             return None
         return getattr(node, f"_saved_{name}")
     except (AttributeError, RuntimeError):
-        return None  # There is none, or the backward pass is over.
+        return None  # There is none.
+
+
+def _is_over(node: Any) -> bool:
+    """Returns True if the backward pass has freed what a node kept."""
+    try:
+        return node._raw_saved_self is None
+    except RuntimeError:
+        return True
 
 
 def _not_expanded(tensor: Any) -> Any:
