@@ -137,11 +137,12 @@ def test_a_loss_recorded_after_its_backward_pass(
     out_dir: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def computed(scores: Tensor, targets: Tensor) -> Tensor:
-        loss = F.cross_entropy(scores, targets)
+        loss = 1 * F.cross_entropy(scores, targets)
         loss.backward()
         return loss
 
-    with smd.Hook(out_dir, save_all=True, raise_errors=True) as hook:
+    every = smd.SaveConfig(save_interval=1)
+    with smd.Hook(out_dir, save_all=True, save_config=every, raise_errors=True) as hook:
         model = nn.Linear(8, 3)
         hook.register_module(model)
         for _ in range(3):

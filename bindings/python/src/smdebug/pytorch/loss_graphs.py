@@ -86,7 +86,7 @@ class LossGraphs:
         self._tries[name] = 0 if found else self._tries.get(name, 0) + 1
         if not found:
             return
-        if _is_over(found[0].node):
+        if any(_is_over(each.node) for each in found):
             self._warn(name)
             return
         self._read.add(name)
@@ -192,22 +192,28 @@ def _before(node: Any) -> Optional[Any]:
 
 
 def _saved(node: Any, name: str) -> Optional[Any]:
-    """Returns a tensor that a node keeps for the backward pass, unless it has to be made."""
+    """Returns a tensor that a node keeps for the backward pass, if it still does."""
     try:
-        # A checkpoint would compute it again.
-        if getattr(getattr(node, f"_raw_saved_{name}"), "unpack_hook", None) is not None:
-            return None
-        return getattr(node, f"_saved_{name}")
-    except (AttributeError, RuntimeError):
-        return None  # There is none.
+        return _kept(node, name)
+    except RuntimeError:
+        return None
 
 
 def _is_over(node: Any) -> bool:
     """Returns True if the backward pass has freed what a node kept."""
     try:
-        return node._raw_saved_self is None
+        _kept(node, "self")
     except RuntimeError:
         return True
+    return False
+
+
+def _kept(node: Any, name: str) -> Optional[Any]:
+    raw = getattr(node, f"_raw_saved_{name}", None)
+    # What a checkpoint would have to compute again is left.
+    if raw is None or getattr(raw, "unpack_hook", None) is not None:
+        return None
+    return getattr(node, f"_saved_{name}")
 
 
 def _not_expanded(tensor: Any) -> Any:
