@@ -107,7 +107,9 @@ def test_the_loss_is_the_one_that_is_trained(
 )
 def test_what_the_loss_is_computed_from(trainer_class, loss, out_dir, tmp_path):
     seen = []
-    callback = TrainerCallback(out_dir, save_all=True, save_config=EVERY_STEP, raise_errors=True)
+    callback = TrainerCallback(
+        out_dir, include_regex=["^.*loss/"], save_config=EVERY_STEP, raise_errors=True
+    )
     trainer = trainer_class(
         model=language_model(), args=settings_of(tmp_path / "out", max_steps=3),
         train_dataset=sentences(16), callbacks=[callback],

@@ -32,7 +32,7 @@ def recorded(out_dir: str, compute: Loss, **settings: Any) -> Dict[str, List[int
     """Returns the shapes of all tensors of a loss's inputs in one step."""
     torch.manual_seed(0)
     model = nn.Linear(8, 3)
-    with smd.Hook(out_dir, save_all=True, raise_errors=True, **settings) as hook:
+    with smd.Hook(out_dir, include_regex=[".*"], raise_errors=True, **settings) as hook:
         hook.register_module(model)
         x, y = batch()
         loss = compute(model(x), y)
@@ -122,6 +122,15 @@ def test_nothing_is_read_where_nothing_wants_it(out_dir: str) -> None:
     assert smd.create_trial(out_dir).tensor_names() == ["loss_output_0"]
 
 
+def test_save_all_saves_what_the_original_saves(out_dir: str) -> None:
+    model = nn.Linear(8, 3)
+    with smd.Hook(out_dir, save_all=True, raise_errors=True) as hook:
+        hook.register_module(model)
+        x, y = batch()
+        hook.record_tensor_value("loss", F.cross_entropy(model(x), y))
+    assert not [each for each in smd.create_trial(out_dir).tensor_names() if "/" in each]
+
+
 def test_a_collection_takes_them(out_dir: str) -> None:
     model = nn.Linear(8, 3)
     with smd.Hook(out_dir, include_regex=["loss/.*_input_1$"], raise_errors=True) as hook:
@@ -142,7 +151,7 @@ def test_a_loss_recorded_after_its_backward_pass(
         return loss
 
     every = smd.SaveConfig(save_interval=1)
-    with smd.Hook(out_dir, save_all=True, save_config=every, raise_errors=True) as hook:
+    with smd.Hook(out_dir, include_regex=[".*"], save_config=every, raise_errors=True) as hook:
         model = nn.Linear(8, 3)
         hook.register_module(model)
         for _ in range(3):
@@ -161,7 +170,7 @@ def test_a_checkpoint_computes_nothing_twice(out_dir: str) -> None:
         return F.cross_entropy(model(inputs), y)
 
     every = smd.SaveConfig(save_interval=1)
-    with smd.Hook(out_dir, save_all=True, save_config=every, raise_errors=True) as hook:
+    with smd.Hook(out_dir, include_regex=[".*"], save_config=every, raise_errors=True) as hook:
         hook.register_module(model)
         for _ in range(2):
             loss = checkpoint(computed, x, use_reentrant=False)
@@ -182,7 +191,7 @@ def test_a_large_vocabulary_has_only_targets(out_dir: str) -> None:
 
 def test_a_class_of_ones_own(out_dir: str) -> None:
     model, loss_module = nn.Linear(8, 3), Doubled()
-    with smd.Hook(out_dir, save_all=True, raise_errors=True) as hook:
+    with smd.Hook(out_dir, include_regex=[".*"], raise_errors=True) as hook:
         hook.register_module(model)
         hook.register_loss(loss_module)
         x, y = batch()
@@ -203,7 +212,7 @@ def test_the_loss_that_a_model_returns(out_dir: str) -> None:
             return {"loss": F.cross_entropy(scores, y), "logits": scores}
 
     model = Model()
-    with smd.Hook(out_dir, save_all=True, raise_errors=True) as hook:
+    with smd.Hook(out_dir, include_regex=[".*"], raise_errors=True) as hook:
         hook.register_module(model)
         x, y = batch()
         model(x, y)["loss"].backward()
