@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
+#include "rules/support/roles.h"
 #include "rules/support/sample_states.h"
 #include "rules/support/selector.h"
 #include "rules/support/tensor_names.h"
