@@ -11,6 +11,7 @@
 #include "rules/support/sample_states.h"
 #include "rules/support/snapshot.h"
 #include "rules/support/tensor_names.h"
+#include "rules/support/words.h"
 
 namespace smdebug::rules {
 namespace {
