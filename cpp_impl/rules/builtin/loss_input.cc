@@ -33,6 +33,7 @@ constexpr int64_t kLongerForLogits = 4;
 // Returns "32, 1" for a shape.
 std::string SizesOf(const std::vector<int64_t> &shape) {
   std::vector<std::string> sizes;
+  sizes.reserve(shape.size());
   for (const int64_t size : shape) sizes.push_back(std::to_string(size));
   return Join(sizes, ", ");
 }
