@@ -80,7 +80,8 @@ constexpr ParameterSpec kParameters[] = {
     {"tensor_regex", "", kModelInputs, kTensorRegexMeaning},
     {"threshold", "100", "100", "minimum percentage of zeros for a finding"},
     {"patience", "1", "3", "number of consecutive steps before a finding"},
-    {"least", "1", "2", "tensors with fewer elements, as counters and gates, are passed over"},
+    {"least", "1", "2",
+     "minimum number of elements of a tensor to check: counters and gates have one"},
     kSample,
 };
 

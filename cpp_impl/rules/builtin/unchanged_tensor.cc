@@ -86,7 +86,7 @@ class UnchangedTensor final : public Rule {
     std::vector<Same> same;  // few, and of very many tensors
     int64_t values = 0;
     int64_t unchanged = 0;
-    double first = kNoNumber;  // of a tensor with one element
+    double first = kNoNumber;  // the first value, if the tensor has one element
     bool was_there = false;    // a number that is not 0
 
     void Add(Snapshot now, const Options &options) {

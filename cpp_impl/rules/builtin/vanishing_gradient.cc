@@ -73,9 +73,9 @@ class OuterLayers {
   struct Layer {
     std::string gradient;
     double size = 0;
-    size_t number = 0;   // in the order of layers
-    int64_t inputs = 0;  // of a matrix, else 0
-    int64_t outputs = 0;
+    size_t number = 0;      // in the order of layers
+    int64_t inputs = 0;     // columns, if it is a matrix
+    int64_t outputs = 0;    // rows, if it is a matrix
     bool is_there = false;  // at this step
   };
 

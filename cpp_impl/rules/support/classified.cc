@@ -114,8 +114,10 @@ std::vector<Classified::Pair> Classified::Take() {
     const auto predictions = std::find_if(
         predictions_.begin(), predictions_.end(),
         [&](const Numbers &each) { return each.worker == labels.worker && !each.numbers.empty(); });
-    if (predictions != predictions_.end() && AreNumbers(labels.numbers, predictions->numbers))
+    if (predictions != predictions_.end() && AreNumbers(labels.numbers, predictions->numbers)) {
+      predictions->numbers.clear();
       continue;
+    }
     if (predictions != predictions_.end()) {
       pair.predictions = {predictions->worker, predictions->tensor,
                           ClassesOf(*predictions, pair.labels.classes.size())};

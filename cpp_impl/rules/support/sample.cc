@@ -195,8 +195,7 @@ bool IsOfLayer(const Sample &sample) {
   // Biases of attention in Keras have two axes.
   if (name.substr(name.find_last_of("/.") + 1).find("bias") != std::string_view::npos) return false;
   const tensor::View *form = sample.Form();
-  if (form != nullptr && form->ElementCount() != 1) return form->shape.size() > 1;
-  return name.find("bias") == std::string_view::npos;
+  return form == nullptr || form->ElementCount() == 1 || form->shape.size() > 1;
 }
 
 }  // namespace smdebug::rules

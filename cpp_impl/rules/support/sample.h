@@ -127,8 +127,8 @@ class Sample {
   mutable std::optional<tensor::Reducer> reducer_;
 };
 
-// Reports whether the tensor belongs to a weight that a layer multiplies with: biases and the like
-// have fewer axes.  Of a single number, or if the shape is not known, the name decides.
+// Reports whether the tensor belongs to a weight that a layer multiplies with.  Others have one
+// axis and more than one element, or "bias" in the last part of their name.
 bool IsOfLayer(const Sample &sample);
 
 }  // namespace smdebug::rules

@@ -9,7 +9,7 @@ namespace smdebug::rules {
 // Returns the number with three digits: "1.23e-08", "0.5".
 std::string Shortest(double number);
 
-// Returns ", and two others with it" for 2, and "" for 0.
+// Returns ", and 2 others with it" for 2, and "" for 0.
 std::string AndOthers(int64_t count);
 
 }  // namespace smdebug::rules

@@ -128,6 +128,10 @@ TEST(ClassImbalanceTest, CountsAreNoClasses) {
   classes.Step(0).Save("labels", Labels(990, 10));
   classes.Save("predictions", std::vector<double>(1000, 0.4));
   EXPECT_THAT(Evaluate(kRule, {}, classes).Checks(), Contains("imbalance"));
+
+  // What was predicted for counts belongs to no other labels.
+  source.Save("more_labels", Labels(500, 500)).Save("more_predictions", Labels(500, 500));
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
 }
 
 TEST(ClassImbalanceTest, KnowsTheInputsOfPyTorchsLosses) {

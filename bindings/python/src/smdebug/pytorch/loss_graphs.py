@@ -35,7 +35,7 @@ _NONE, _SUM = 0, 2  # of `reduction`
 
 # A loss that is the sum of several is not far from them.
 _MOST_NODES = 32
-# Losses without such a node are looked at this often.
+# After so many losses without such a node, graphs of losses of that name are left alone.
 _MOST_TRIES = 8
 # Of scores: those of a large vocabulary take longer than a step.
 _MOST_ELEMENTS = 1 << 20
@@ -160,7 +160,7 @@ def _is_whole(node: Any, path: List[Any], is_scaled: bool) -> bool:
 
 
 def _is_by_one(node: Any) -> bool:
-    """Returns True for a product with 1, or a quotient, as of a number of processes or batches."""
+    """Returns True for a product or quotient with 1, as by the number of processes or batches."""
     factor = _saved(node, "other") if node.name() in ("MulBackward0", "DivBackward0") else None
     is_read = factor is not None and factor.dim() == 0 and factor.device.type == "cpu"
     return is_read and bool(factor == 1)
