@@ -84,7 +84,7 @@ def live(browser, folder, names):
         until(lambda: browser.run("return document.querySelectorAll('svg.spark').length") == 2)
         if "live-list.png" in names:
             save("live-list.png", browser.screenshot(290))
-        browser.run(f"location.hash = '#/runs/{served.id_of('sigmoid')}'")
+        browser.find(f"a[href='/runs/{served.id_of('sigmoid')}']").click()
         until(lambda: browser.run("return document.querySelectorAll('.heat-plot canvas').length"))
         time.sleep(1)
         # Not that of the machine that takes the picture.

@@ -1,6 +1,6 @@
-# Writes OUTPUT, a C++ source that defines what page.h declares: the page with a script in it that asks for data at once,
-# the script and the style.  Few requests, so that the first picture comes early, also through a slow tunnel.  The names of
-# script and style have the hash of their contents, so that browsers keep them.
+# Writes OUTPUT, a C++ source that defines what page.h declares: the page, its script and its style.  Few requests, so that
+# the first picture comes early, also through a slow tunnel.  The names of script and style have the hash of their contents,
+# so that browsers keep them.
 #
 # usage: cmake -DOUTPUT=FILE -DFOLDER=page "-DCHARTS=a.js,b.js" "-DMODULES=c.js,d.js" "-DSTYLES=e.css,f.css" -P EmbedPage.cmake
 set(table "")
@@ -15,22 +15,6 @@ function(embed path type is_kept text)
   set(table "${table}" PARENT_SCOPE)
   math(EXPR number "${number} + 1")
   set(number ${number} PARENT_SCOPE)
-endfunction()
-
-# Writes bytes, given by pairs of hexadecimal digits, in base 64; for a number of bytes that 3 divides with a rest of 2.
-function(base64 out digits)
-  set(letters ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
-  set(text "")
-  string(REGEX MATCHALL "..." triples "${digits}00")
-  foreach(triple IN LISTS triples)
-    math(EXPR first "0x${triple} / 64")
-    math(EXPR second "0x${triple} % 64")
-    string(SUBSTRING ${letters} ${first} 1 first)
-    string(SUBSTRING ${letters} ${second} 1 second)
-    string(APPEND text ${first}${second})
-  endforeach()
-  string(REGEX REPLACE ".$" "=" text ${text})
-  set(${out} ${text} PARENT_SCOPE)
 endfunction()
 
 string(REPLACE "," ";" charts "${CHARTS}")
@@ -61,15 +45,11 @@ foreach(file IN LISTS styles)
   file(READ ${file} text)
   string(APPEND style "${text}")
 endforeach()
-file(READ ${FOLDER}/first.js first)
-string(SHA256 first_digest "${first}")
-base64(first_hash ${first_digest})
 string(SHA256 script_hash "${script}")
 string(SHA256 style_hash "${style}")
 string(SUBSTRING ${script_hash} 0 16 script_hash)
 string(SUBSTRING ${style_hash} 0 16 style_hash)
 file(READ ${FOLDER}/index.html html)
-string(REPLACE "<script src=\"/first.js\"></script>" "<script>${first}</script>" html "${html}")
 string(REPLACE "/page.js" "/page-${script_hash}.js" html "${html}")
 string(REPLACE "/page.css" "/page-${style_hash}.css" html "${html}")
 file(READ ${FOLDER}/icon.svg icon)
@@ -79,5 +59,5 @@ embed(/page-${style_hash}.css "text/css; charset=utf-8" true "${style}")
 embed(/icon.svg "image/svg+xml" false "${icon}")
 file(WRITE ${OUTPUT} "${source}constexpr std::array<PageFile, ${number}> kFiles = {{\n${table}}};\n\n"
   "}  // namespace\n\nstd::span<const PageFile> PageFiles() { return kFiles; }\n"
-  "std::string_view FirstScriptHash() { return \"sha256-${first_hash}\"; }\n\n"
+  "const PageFile &Page() { return kFiles.front(); }\n\n"
   "}  // namespace smdebug::cli::serve\n")

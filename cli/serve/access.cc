@@ -38,7 +38,7 @@ std::string SafePath(std::string_view path) {
   for (const char byte : path.substr(std::min(path.find_first_not_of('/'), path.size()))) {
     const bool is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
                           (byte >= '0' && byte <= '9') || byte == '.' || byte == '-' ||
-                          byte == '_' || byte == '/';
+                          byte == '_' || byte == '/' || byte == ',';
     if (is_plain) out += byte;
   }
   return out;

@@ -17,6 +17,7 @@ ApiFunction FindApi(const std::string &path) {
       {"/findings.json", AnswerFindings},
       {"/metrics", AnswerMetrics},
   };
+  if (path.starts_with(kRunsPath)) return AnswerPage;
   const auto found = kFunctions.find(path);
   return found == kFunctions.end() ? nullptr : found->second;
 }

@@ -16,11 +16,17 @@ struct ApiContext {
   std::function<size_t()> clients;  // the number of clients that watch
 };
 
+// The page of runs is at "/runs/ID,ID".
+constexpr std::string_view kRunsPath = "/runs/";
+
 // Returns the function that makes the response for a path of the API; NULL if there is none.  It
 // may read from disk or network, and fails by throwing BadRequest or smdebug::Error.
 using ApiFunction = Response (*)(const ApiContext &, const Request &);
 ApiFunction FindApi(const std::string &path);
 
+// /runs/ID,ID: the page.  What /api/run answers is in it, so that the first charts need no other
+// request.
+Response AnswerPage(const ApiContext &context, const Request &request);
 // /api/runs?regex=&sort=&order=&first=&count=: the list, and asks for summaries of its rows.
 Response AnswerRuns(const ApiContext &context, const Request &request);
 // /findings.json: what rules have found so far, by run.

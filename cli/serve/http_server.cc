@@ -11,7 +11,6 @@
 #include <mutex>
 
 #include "serve/gzip.h"
-#include "serve/page.h"
 #include "serve/work_queue.h"
 #include "smdebug.hpp"
 
@@ -69,10 +68,9 @@ void AddHeader(MHD_Response *response, const char *name, const std::string &valu
 
 // No script, style, picture or frame comes from elsewhere, and no page shows this one in a frame.
 void AddSafeHeaders(MHD_Response *response) {
-  AddHeader(
-      response, "Content-Security-Policy",
-      "default-src 'self'; script-src 'self' '" + std::string(FirstScriptHash()) +
-          "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'");
+  AddHeader(response, "Content-Security-Policy",
+            "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+            "object-src 'none'");
   AddHeader(response, "X-Content-Type-Options", "nosniff");
   AddHeader(response, "X-Frame-Options", "DENY");
   AddHeader(response, "Referrer-Policy", "no-referrer");

@@ -15,7 +15,7 @@ struct PageFile {
 
 std::span<const PageFile> PageFiles();
 
-// What the content security policy names the script by that is in the page.
-std::string_view FirstScriptHash();
+// The file "/".
+const PageFile &Page();
 
 }  // namespace smdebug::cli::serve

@@ -123,14 +123,14 @@ def first_picture(browser: Browser, served: Served, run: str) -> float:
     browser.driver.get(served.url)  # sets the cookie
     for _ in range(5):
         browser.driver.get("about:blank")
-        browser.driver.get(f"{served.url.split('?')[0]}#/runs/{run}")
+        browser.driver.get(f"{served.url.split('?')[0]}runs/{run}")
         best = min(best, until(lambda: browser.run("return window.drawnAt"), 120))
     return best
 
 
 def chosen_picture(browser: Browser, served: Served) -> float:
     """Milliseconds from a click on the run in the list to the painted curve; the best of five."""
-    link = "document.querySelector('a[href*=\"#/runs/\"]')"
+    link = "document.querySelector('a[href^=\"/runs/\"]')"
     best = float("inf")
     for _ in range(5):
         browser.driver.get("about:blank")
@@ -200,7 +200,7 @@ def live_run(folder: Path, browser: Browser) -> list[tuple[str, str, str]]:
     with Served(folder, "live") as served:
         run = served.id_of("run")
         browser.driver.get("about:blank")
-        browser.driver.get(f"{served.url}#/runs/{run}")
+        browser.driver.get(served.address(f"runs/{run}"))
         until(lambda: browser.run("return window.drawnAt"))
         clients = [Events(served, run=[run], s=["0\t\tmean\tscalar/loss"]) for _ in range(CLIENTS - 1)]
         readers = [threading.Thread(target=drain, args=(client,), daemon=True) for client in clients]

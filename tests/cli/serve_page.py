@@ -18,11 +18,11 @@ class Address:
 def open_page(browser, served, route="", ready="tbody tr[data-id]", **options):
     """Opens the page with the token in its address, then a part of it."""
     browser.open(Address("about:blank"))
-    browser.open(Address(served.url + route), **options)
+    browser.open(Address(served.address(route)), **options)
     until(lambda: browser.run("return document.querySelectorAll(arguments[0]).length", ready))
     return browser
 
 
 def open_runs(browser, served, *names, ready="#curves svg .curve", **options):
     ids = ",".join(served.id_of(name) for name in names)
-    return open_page(browser, served, f"#/runs/{ids}", ready, **options)
+    return open_page(browser, served, f"runs/{ids}", ready, **options)

@@ -45,6 +45,10 @@ class Served:
         self.process.stdout.close()
         self.process.stderr.close()
 
+    def address(self, route):
+        """Returns the address of a part of the page, as "runs/ID", with the token."""
+        return self.url.replace("/?", f"/{route}?")
+
     # ---- requests ----
 
     def connect(self):

@@ -308,7 +308,7 @@ def test_a_slow_tunnel_is_enough(browser, job, tmp_path):
         run = served.id_of("job")
         tunnel = Tunnel(served.port)
         browser.open(Address("about:blank"))
-        browser.open(Address(f"http://127.0.0.1:{tunnel.port}/?token={served.token}#/runs/{run}"))
+        browser.open(Address(f"http://127.0.0.1:{tunnel.port}/runs/{run}?token={served.token}"))
         until(lambda: browser.run("return document.querySelectorAll('#curves svg .curve').length"), 20)
         # The page, its script, style and first data.
         assert tunnel.passed < 120_000
@@ -325,12 +325,39 @@ def test_a_slow_tunnel_is_enough(browser, job, tmp_path):
 
 @pytest.mark.parametrize("address", ["0123456789abcdef", "nope", "<b>%00"])
 def test_a_run_that_is_gone_is_explained(browser, layers, address):
-    open_page(browser, layers, f"#/runs/{address}", ready=".note.bad:not(:empty)")
+    open_page(browser, layers, f"runs/{address}", ready=".note.bad:not(:empty)")
     assert "There is no such run: it was removed" in browser.find("main").text
     assert browser.find(".home").is_displayed()
 
 
 def test_a_run_named_twice_is_shown_once(browser, layers):
     run = layers.id_of("layers")
-    open_page(browser, layers, f"#/runs/{run},{run}", ready="#curves svg .curve")
+    open_page(browser, layers, f"runs/{run},{run}", ready="#curves svg .curve")
     assert browser.find("h1").text == "layers"
+
+
+def test_links_change_the_address_and_back_returns(browser, layers):
+    run = layers.id_of("layers")
+    open_page(browser, layers)
+    browser.find(f"a[href='/runs/{run}']").click()
+    until(lambda: browser.run("return document.querySelectorAll('#curves svg .curve').length"))
+    browser.driver.refresh()
+    until(lambda: browser.run("return document.querySelectorAll('#curves svg .curve').length"))
+    browser.run("document.querySelector('h1').id = 'as-before'")
+    browser.find(".skip").send_keys(Keys.ENTER)
+    assert browser.find("h1#as-before").text == "layers"
+    browser.find(".home").click()
+    until(lambda: browser.run("return document.querySelector('h1')?.textContent") == "Runs")
+    for title in ("layers", "layers", "Runs"):
+        browser.driver.back()
+        until(lambda title=title: browser.run("return document.querySelector('h1')?.textContent") == title)
+    assert browser.complaints() == []
+
+
+def test_addresses_of_older_versions_lead_to_the_run(browser, layers):
+    run = layers.id_of("layers")
+    open_page(browser, layers)
+    browser.driver.get(f"{layers.url.split('?')[0]}#/runs/{run}")
+    browser.driver.refresh()
+    until(lambda: browser.run("return document.querySelectorAll('#curves svg .curve').length"))
+    assert browser.run("return location.pathname + location.hash") == f"/runs/{run}"

@@ -79,7 +79,7 @@ def test_many_requests_evaluate_it_once(served):
 def test_the_page_has_a_chapter(served, width, dark, tmp_path):
     browser = Browser(tmp_path)
     try:
-        browser.open(_Address(f"{served.url}#/runs/{served.id_of('run')}"), width=width, dark=dark)
+        browser.open(_Address(served.address(f"runs/{served.id_of('run')}")), width=width, dark=dark)
         shown = "return document.querySelectorAll('#profile .flame svg, #profile svg .area').length"
         until(lambda: browser.run(shown))
         said = browser.run("return document.getElementById('profile').innerText")

@@ -1,12 +1,14 @@
 // Tells about findings that came while the page is open.
 
+import { addressOf } from './address.js';
+
 const MOST = 5;
 
 // Adds an alert about a finding {rule, step, message} of a run {id, name}; `more` others came with it.
 export function alertOf(run, finding, more = 0) {
   const alerts = document.getElementById('alerts');
   const close = make('button', { type: 'button', 'aria-label': 'Dismiss' }, '×');
-  const alert = make('div', { class: 'alert' }, make('a', { href: `#/runs/${run.id}` }, run.name),
+  const alert = make('div', { class: 'alert' }, make('a', { href: addressOf([run.id]) }, run.name),
     ` ${finding.rule}, step ${finding.step}: ${finding.message}${more > 0 ? `, and ${countText(more, 'more finding')}` : ''}`, close);
   close.addEventListener('click', () => alert.remove());
   alerts.append(alert);

@@ -10,10 +10,7 @@ export async function get(path, query = {}, signal = undefined) {
   }
   let response;
   try {
-    const address = `${path}?${words}`;
-    const asked = early.get(address);
-    early.delete(address);
-    response = await (asked ?? fetch(address, { signal }));
+    response = await fetch(`${path}?${words}`, { signal });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new Failure('The server does not answer. Is smdebug serve still running?');

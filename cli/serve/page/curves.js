@@ -5,11 +5,14 @@ import { firstOfRules } from './findings.js';
 
 const MOST_CHARTS = 24;
 const MOST_SERIES = 64;
-const MOST_WORKERS = FIRST_WORKERS;
-const PIXELS = CHART_PIXELS;
+const MOST_WORKERS = 4;
+const PIXELS = 900;  // a chart is at most so wide; zooming reads details
 const MOST_GROWN = 6000;  // points that came by events, before they are read again, thinned
 const GROUP = 'steps';
 const MODES = { T: 'TRAIN', E: 'EVAL', P: 'PREDICT', G: 'GLOBAL' };
+
+// Returns the request for a run and the lines of its first charts; of several runs, a chart has no line for each worker.
+export const runQuery = (id, count) => ({ id, pixels: PIXELS, workers: count === 1 ? MOST_WORKERS : 1 });
 
 // Returns [{title, series: [{run, tensor, worker}]}], losses first.  The server says which curves share a chart.
 function chartsOf(runs) {

@@ -1,5 +1,6 @@
 // The list of runs.
 
+import { addressOf, go } from './address.js';
 import { get, watch } from './api.js';
 import { rowAlerts } from './alerts.js';
 
@@ -41,7 +42,7 @@ function rowOf(row, chosen, onChoose) {
   const loss = summary && summary.loss !== null ? toNumber(summary.loss) : null;
   return make('tr', { 'data-id': row.id, class: row.state },
     make('td', {}, box),
-    make('th', { scope: 'row' }, make('a', { href: `#/runs/${row.id}`, title: row.path }, row.name)),
+    make('th', { scope: 'row' }, make('a', { href: addressOf([row.id]), title: row.path }, row.name)),
     make('td', { title: row.problem || null }, make('span', { class: `state ${row.state}` }, row.state)),
     make('td', { class: 'number' }, String(row.steps)),
     make('td', { class: 'number loss' }, make('div', {}, loss === null ? '' : make('span', { title: summary.loss_name }, formatNumber(loss)),
@@ -122,7 +123,7 @@ export function showList(place) {
     Object.assign(state, { regex: search.value, first: 0 });
     load();
   });
-  compare.addEventListener('click', () => { location.hash = `#/runs/${[...chosen].join(',')}`; });
+  compare.addEventListener('click', () => { go(addressOf([...chosen])); });
   earlier.addEventListener('click', () => { state.first = Math.max(0, state.first - ROWS); load(); });
   later.addEventListener('click', () => { state.first += ROWS; load(); });
   load();

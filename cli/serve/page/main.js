@@ -1,5 +1,6 @@
-// Shows the part of the page that the address names: "#/" the list, "#/runs/ID,ID" one or more runs.
+// Shows the part of the page that the address names.
 
+import { idsOfAddress, onAddress } from './address.js';
 import { showList } from './list.js';
 import { showRuns } from './runs.js';
 
@@ -10,11 +11,11 @@ function show() {
   if (leave) leave();
   content.replaceChildren();
   document.title = 'smdebug';
-  const ids = [...new Set(idsOfAddress())];
+  const ids = idsOfAddress();
   document.querySelector('.home').hidden = ids.length === 0;
   leave = ids.length ? showRuns(content, ids, show) : showList(content);
 }
-window.addEventListener('hashchange', () => {
+onAddress(() => {
   show();
   window.scrollTo(0, 0);
 });
