@@ -39,7 +39,7 @@ class LowPrecisionUpdateLost final : public Rule {
     if (!IsTraining(sample.Place().mode)) return;
     if (sample.Role() == kGradient) return ObserveGradient(sample);
     const tensor::View *form = sample.Form();
-    Weight &weight = weights_.Of(sample.Worker(), sample.Tensor(), sample.Number());
+    Weight &weight = weights_.Of(sample.Worker(), AsInGradient(sample.Tensor()), sample.Number());
     weight.is_other = form == nullptr || !IsHalf(form->dtype);
     if (weight.is_other) return;
     const std::vector<double> &numbers = sample.SomeNumbers(kElements);

@@ -188,8 +188,7 @@ class UpdateNotApplied final : public Rule {
     return *known;
   }
 
-  // The name of a gradient has no output number, but the name of its weight may have one.
-  static std::string KeyOf(std::string_view weight) { return std::string(WithoutOutput(weight)); }
+  static std::string KeyOf(std::string_view weight) { return std::string(AsInGradient(weight)); }
 
   // Reports whether a weight never had a gradient and never changed.  One that changes is trained,
   // and its gradient not recorded, or is an average of others.

@@ -89,7 +89,7 @@ class WeightUpdateRatio final : public Rule {
   };
   struct State {
     std::vector<Kept> kept;  // few, and of very many tensors
-    bool learns = false;     // its last gradient left something to learn
+    bool learns = false;     // a gradient since the last value left something to learn
     double largest_gradient = 0;
     bool begins_at_zero = false;
     int64_t large_steps = 0;
@@ -109,7 +109,7 @@ class WeightUpdateRatio final : public Rule {
   void ObserveWeight(const Sample &sample) {
     const tensor::View *elements = sample.RealElements();
     if (elements == nullptr || elements->ElementCount() == 0) return;
-    State &state = states_.Of(sample.Worker(), WithoutOutput(sample.Tensor()), sample.Number());
+    State &state = states_.Of(sample.Worker(), AsInGradient(sample.Tensor()), sample.Number());
     Kept now{sample.Place().mode_step, Snapshot(*elements, options_.sample)};
     if (options_.ignores_frozen && state.kept.empty()) {
       int &digits = digits_.Of(sample.Worker(), "");
@@ -123,6 +123,7 @@ class WeightUpdateRatio final : public Rule {
     }
     if (const Kept *before = FarEnough(state.kept, now.step))
       Evaluate(sample, *before, now, &state);
+    state.learns = false;
     const int64_t spacing = options_.num_steps.value_or(0) / kMostKept;
     if (state.kept.empty() || now.step - state.kept.back().step >= spacing) {
       state.kept.push_back(std::move(now));

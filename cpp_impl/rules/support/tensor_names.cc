@@ -62,17 +62,13 @@ std::string_view KindOfWeight(std::string_view weight) {
   return last.substr(last.find_last_of('_') + 1);
 }
 
-std::string_view WithoutOutput(std::string_view tensor) {
-  const size_t end = tensor.find_last_not_of("0123456789");
-  const bool has_output = end != std::string_view::npos && end + 1 < tensor.size();
-  return has_output && tensor[end] == ':' ? tensor.substr(0, end) : tensor;
-}
-
 std::string_view AsInGradient(std::string_view weight) {
   constexpr std::string_view kOfLayer = "/weights/";
   const size_t layer = weight.find(kOfLayer);
   if (layer != std::string_view::npos) weight.remove_prefix(layer + kOfLayer.size());
-  return WithoutOutput(weight);
+  const size_t end = weight.find_last_not_of("0123456789");
+  const bool has_output = end != std::string_view::npos && end + 1 < weight.size();
+  return has_output && weight[end] == ':' ? weight.substr(0, end) : weight;
 }
 
 bool IsMeantBy(std::string_view collection, std::string_view tensor) {

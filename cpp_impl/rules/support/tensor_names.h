@@ -34,11 +34,9 @@ std::string_view WeightOfGradient(std::string_view gradient);
 // Returns "weight" for "net.fc1.weight" and for "net.recurrent.weight_hh_l0".
 std::string_view KindOfWeight(std::string_view weight);
 
-// Returns "w" for "w:0", TensorFlow's name for the first output of an operation.
-std::string_view WithoutOutput(std::string_view tensor);
-
-// Returns "dense/kernel" for "dense/weights/dense/kernel:0", as the gradient of that weight of
-// Keras is named.  Returns other names as WithoutOutput() does.
+// Returns what WeightOfGradient() returns for the gradient of a weight: "dense/kernel" for
+// "dense/weights/dense/kernel:0" of Keras, "w" for "w:0", the first output of an operation of
+// TensorFlow.  Returns any other name unchanged.
 std::string_view AsInGradient(std::string_view weight);
 
 // Reports whether a tensor of a default collection is one of those the collection is named after.

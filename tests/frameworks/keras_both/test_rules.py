@@ -100,3 +100,44 @@ def test_other_steps_than_those_of_the_training_are_left_alone(out_dir):
     hook.close()
     assert (model.make_test_function, model.make_predict_function) == before
     assert hook.failures == 0
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-12, 0.01])
+def test_an_optimizer_that_changes_nothing(rate, out_dir):
+    x, y = classes(960)
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([
+        keras.Input((8,)), layers.Dense(32, activation="relu"), layers.Dense(3),
+    ])  # fmt: skip
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(rate), loss)
+    rules = RuleSet().add_all()
+    with KerasCallback(out_dir, rules=rules) as callback:
+        model.fit(x, y, batch_size=32, epochs=3, verbose=0, callbacks=[callback])
+        found = {(each.rule, each.check) for each in callback.hook.take_findings()}
+    assert ("UpdateNotApplied" in {rule for rule, _ in found}) == (rate < 0.01)
+
+
+def frozen(hook):
+    return set(hook.get_collection("frozen").tensor_names)
+
+
+def test_a_frozen_layer_is_not_blamed(out_dir):
+    x, y = classes(960)
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([
+        keras.Input((8,)), layers.Dense(32, activation="relu", name="first"),
+        layers.Dense(32, activation="relu", name="second"), layers.Dense(3),
+    ])  # fmt: skip
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    hook = smd.KerasHook(out_dir)
+    hook.attach(RuleSet().add_all())
+    for is_frozen in (True, False, True):
+        model.get_layer("first").trainable = not is_frozen
+        model.compile(keras.optimizers.Adam(0.01), loss)
+        model.fit(x, y, batch_size=32, verbose=0, callbacks=[hook])
+        names = {f"first/weights/first/{kind}:0" for kind in ("bias", "kernel")}
+        assert frozen(hook) == (names if is_frozen else set())
+    hook.close()
+    assert hook.failures == 0
+    assert not hook.take_findings()

@@ -183,16 +183,17 @@ TEST(WeightUpdateRatioTest, CalibratedLeavesFrozenWeightsAlone) {
 }
 
 TEST(WeightUpdateRatioTest, AWeightOfAConvergedTrainingMayStay) {
-  const auto ends_with = [](double gradient) {
+  const auto ends_with = [](std::optional<double> gradient) {
     FakeSource source;
     for (int step = 0; step < 40; ++step) {
       const bool is_over = step > 5;
       source.Step(step).Save("weight", {is_over ? 6.0 : step + 1.0});
-      source.Save("gradient/weight", {is_over ? gradient : 1});
+      if (gradient || !is_over) source.Save("gradient/weight", {is_over ? *gradient : 1});
     }
     return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
   };
   EXPECT_THAT(ends_with(1e-6), IsEmpty());
+  EXPECT_THAT(ends_with({}), IsEmpty()) << "frozen since";
   EXPECT_THAT(ends_with(1e-3), Contains("small"));
 }
 

@@ -40,5 +40,17 @@ TEST(TensorNamesTest, OtherCollectionsAreTakenAsTheyAre) {
   EXPECT_TRUE(IsMeantBy("gradients", "gradient/MyLoss_proxies"));
 }
 
+TEST(TensorNamesTest, AWeightAndItsGradientHaveOneName) {
+  const char *const pairs[][2] = {{"Net_fc.weight", "gradient/Net_fc.weight"},
+                                  {"conv0_weight", "gradient/conv0_weight"},
+                                  {"dense/kernel:0", "gradients/dense/kernelGrad"},
+                                  {"dense/weights/dense/kernel:0", "gradients/dense/kernelGrad"},
+                                  {"gru/weights/gru/cell/bias:0", "gradients/gru/cell/biasGrad"}};
+  for (const auto &[weight, gradient] : pairs) {
+    EXPECT_EQ(AsInGradient(weight), WeightOfGradient(gradient)) << weight;
+  }
+  EXPECT_EQ(AsInGradient("layer:name.weight"), "layer:name.weight");
+}
+
 }  // namespace
 }  // namespace smdebug::rules::tensor_names_test

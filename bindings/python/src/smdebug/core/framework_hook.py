@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    ClassVar,
+    Dict,
+    FrozenSet,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from smdebug import _raw
 from smdebug._handles import Strings, check
@@ -56,6 +67,9 @@ include_regex, include_collections, save_all, include_workers, options
 
     # Whether the program reads `stop_finding` itself; then nothing is raised.
     _stops_gracefully = False
+
+    # The parameters in the collection "frozen".
+    _frozen: FrozenSet[str] = frozenset()
 
     # A step stays open until the framework begins the next one, so that it is complete.
     _steps_are_explicit = False
@@ -216,6 +230,17 @@ include_regex, include_collections, save_all, include_workers, options
     def _saves_step(self) -> bool:
         """Returns True if the open step saves anything."""
         return self._step_is_open and bool(_raw.smd_hook_saves_step(self._handle))
+
+    def _set_frozen(self, names: Iterable[str]) -> None:
+        """Puts the parameters that are not trained into the collection "frozen", for rules."""
+        frozen = frozenset(names)
+        if frozen == self._frozen:
+            return
+        self._frozen = frozen
+        collection = self.get_collection("frozen")
+        if not collection.include_regex:
+            collection.include("^$")  # A collection may not be empty.
+        collection.tensor_names = set(frozen)
 
     def _add_to_step(self, *collections: str) -> None:
         """Makes the open step also save these collections."""

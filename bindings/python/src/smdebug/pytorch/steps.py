@@ -99,12 +99,8 @@ class StepHook(FrameworkHook):
         """The names of the losses that the open step has."""
         return set()
 
-    @cached_property
-    def _frozen(self) -> Set[str]:
-        """The parameters in the collection "frozen"."""
-        return set()
-
-    # What `_frozen` holds for: for each model, its parameters, and which need a gradient.
+    # What the collection "frozen" holds for: for each model, its parameters, and which need a
+    # gradient.
     _frozen_of: Any = None
 
     @cached_property
@@ -402,24 +398,17 @@ class StepHook(FrameworkHook):
         raise NotImplementedError
 
     def _tell_frozen(self) -> None:
-        """Puts the parameters that need no gradient into the collection "frozen", for rules."""
+        """Tells rules which parameters need no gradient."""
         frozen_of = [(model.key, model.needs()) for model in self._models]
         if frozen_of == self._frozen_of:
             return
         self._frozen_of = frozen_of
-        frozen = {
+        self._set_frozen(
             name
             for model in self._models
             for name, parameter in model.named()
             if not parameter.requires_grad
-        }
-        if frozen == self._frozen:
-            return
-        self._frozen = frozen
-        collection = self.get_collection("frozen")
-        if not collection.include_regex:
-            collection.include("^$")  # A collection may not be empty.
-        collection.tensor_names = frozen
+        )
 
     # ---- optimizers ------------------------------------------------------------------------
 

@@ -221,6 +221,16 @@ class TensorflowBaseHook(FrameworkHook):
             ]
         return self._model_variables or []
 
+    @guarded
+    def _tell_frozen(self) -> None:
+        """Tells rules which variables are not trained: of a model as it is at this step."""
+        if not self._has_rules:
+            return
+        variables = self._variables_of_model()
+        if variables:
+            trained = {id(each) for each in self._watched_model.trainable_variables}
+            self._set_frozen(name for _, name, each in variables if id(each) not in trained)
+
     def _weights_or_biases(self, name: str) -> str:
         is_bias = match_inc(name, self.get_collection(CollectionKeys.BIASES).include_regex)
         return CollectionKeys.BIASES if is_bias else CollectionKeys.WEIGHTS

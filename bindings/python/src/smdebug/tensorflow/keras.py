@@ -76,6 +76,8 @@ include_regex, include_collections, save_all, include_workers
         self._batch_logs: Dict[str, Any] = {}
         self._logged: Set[str] = set()
         self._begins_itself = False
+        # Whether rules know what is frozen in the training that Keras runs.
+        self._knows_frozen = False
         self._tape_class: Any = None
         self._open_tapes = 0
         _Callback.__init__(self)
@@ -104,6 +106,8 @@ include_regex, include_collections, save_all, include_workers
         self._logged.clear()
         self._name_added(with_tape=self._tape_class is not None)
         self._watch_waiting()
+        if not self._running:
+            self._tell_frozen()
         return super().begin_step(mode)
 
     def _next_step(self) -> None:
@@ -150,6 +154,7 @@ include_regex, include_collections, save_all, include_workers
         if self._selects_learning_rate:
             # A collection that a step finds missing counts from the next step on.
             self._join("learning_rate", "learning_rate")
+        self._knows_frozen = False
         self._begin(ModeKeys.TRAIN)
 
     @guarded
@@ -218,6 +223,10 @@ include_regex, include_collections, save_all, include_workers
             self._leave(everything=False)
 
     def _begin_batch(self, mode: ModeKeys) -> None:
+        if mode is ModeKeys.TRAIN and not self._knows_frozen:
+            # What is frozen changes when the model is compiled again, between trainings.
+            self._tell_frozen()
+            self._knows_frozen = bool(self._model_variables)
         self.set_mode(mode)
         self._next_step()
         if self.stop_finding is not None and mode is ModeKeys.TRAIN:
