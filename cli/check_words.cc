@@ -41,6 +41,7 @@ constexpr std::array kWords =
                           {"ratio", "first against last layer"},
                           {"settled", "settled loss"},
                           {"small", "too small"},
+                          {"sorted", "samples sorted by class"},
                           {"stunted", "too small"},
                           {"unused", "no gradient at any step"}});
 
@@ -58,6 +59,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"CheckInputImages", "mean", {"mean", ""}},
     {"CheckInputImages", "std", {"standard deviation", ""}},
     {"ClassImbalance", "imbalance", {"most frequent class, relative to the rarest", ""}},
+    {"ClassImbalance", "sorted", {"agreement in a batch, beyond chance", ""}},
     {"ClassImbalance", "misprediction", {"share of the class that is taken for another", ""}},
     {"Confusion", "max_off_diag", {"share of another class", ""}},
     {"Confusion", "min_diag", {"share that is right", ""}},

@@ -49,8 +49,8 @@ constexpr std::array<Advice, 45> kAdvice = {{
     {"StalledTrainingRule",
      "Check the data loader. Then check the other workers: one that waits stops all."},
     {"ClassImbalance",
-     "Weight classes in the loss, or sample them evenly. Then compare the metrics of "
-     "each class."},
+     "If samples come sorted, shuffle them anew for each epoch. Else weight classes in the "
+     "loss, or sample them evenly."},
     {"Confusion", "Inspect samples of both classes. Check their labels."},
     {"CheckInputImages",
      "Subtract the mean of each channel. Then divide by its standard deviation."},

@@ -96,6 +96,11 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "Call train() at the beginning of each epoch, after what evaluates or saves the model. If "
      "normalisation or dropout are to stay still on purpose, call eval() before the first step.",
      "docs/diagnosis.md#left_in_evaluation"},
+    {"samples_sorted", "samples come sorted by their class",
+     "Shuffle the samples anew for each epoch: a buffer for that must hold far more than one "
+     "class. "
+     "Look for what sorts them, such as a folder for each class.",
+     "docs/diagnosis.md#samples_sorted"},
     {"shard_shared", "workers read the same samples",
      "Give each worker its own rank and the number of all workers where the data is divided. Print "
      "the first indices of a batch on two workers.",

@@ -31,6 +31,7 @@ enum class Cause : uint8_t {
   kReplicasApart,
   kOverfit,
   kLeftInEvaluation,
+  kSamplesSorted,
   kShardShared,
   kTieBroken,
   kExpertsStarved,
@@ -40,7 +41,7 @@ enum class Cause : uint8_t {
   kLogitsDrift,
   kComputedWrong,
 };
-inline constexpr size_t kCauses = 30;
+inline constexpr size_t kCauses = 31;
 
 // What users read about a cause.
 struct CauseText {

@@ -52,6 +52,7 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "replicas_apart": ("replica_diverges",),
     "overfit": ("overfit", "overtraining"),
     "left_in_evaluation": ("left_in_evaluation",),
+    "samples_sorted": ("samples_sorted",),
 }  # fmt: skip
 # These fit few of the drawn models, and are drawn more often where they do.
 RARELY_FIT = (
@@ -62,7 +63,7 @@ RARE = 4
 ASKED = (
     "root_of_zero", "left_in_evaluation", "infinite_sample", "log_in_loss", "targets_broadcast",
     "loss_summed", "targets_too_large", "odd_batch_repeated", "infinite_target", "full_batch",
-    "half_weights",
+    "half_weights", "samples_sorted",
 )
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
@@ -303,6 +304,31 @@ def targets_broadcast(planted: Planted) -> None:
         return x, y.flatten()
 
     training.next_batch = flat
+
+
+@more(learns_classes)
+def samples_sorted(planted: Planted) -> None:
+    """Samples are stored class by class, and not shuffled, or among their neighbours only."""
+    training, next_batch = planted.training, planted.training.next_batch
+    lasts, others = planted.chance.randint(2, 40), 0.3 * (1 - planted.severity)
+    count, classes = [0], sorted(set(next_batch()[1].tolist()))
+
+    def batch_of_class() -> Tuple[torch.Tensor, torch.Tensor]:
+        wanted = classes[count[0] // (lasts * training.batches_of_step) % len(classes)]
+        count[0] += 1
+        batches, found = [next_batch()], 0
+        size = len(batches[0][1])
+        while found < size and len(batches) < 100:
+            batches.append(next_batch())
+            found += int((batches[-1][1] == wanted).sum())
+        y = torch.cat([each for _, each in batches[1:]])
+        chosen = (y == wanted).nonzero()[: size - round(others * size), 0]
+        x = torch.cat([batches[0][0], *(each for each, _ in batches[1:])])
+        y = torch.cat([batches[0][1], y])
+        keep = torch.cat([chosen + size, torch.arange(size - len(chosen))])
+        return x[keep], y[keep]
+
+    training.next_batch = batch_of_class
 
 
 @more(lambda drawn: True)

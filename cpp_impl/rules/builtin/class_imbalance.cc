@@ -1,4 +1,4 @@
-// Finds rare classes and classes that the model misses.
+// Finds rare classes, classes that the model misses, and samples that come sorted by their class.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,7 +7,10 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/classified.h"
 #include "rules/support/falling.h"
+#include "rules/support/label_order.h"
+#include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
+#include "rules/support/told.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -18,6 +21,8 @@ namespace {
 constexpr std::string_view kWeightedLosses = "weighted_losses";
 // Labels with more distinct values than this are not classes.
 constexpr size_t kMostClasses = 10'000;
+// Where most labels agree anyway, their order says little.
+constexpr double kMostAlike = 0.7;
 
 struct Limits {
   double imbalance;
@@ -27,6 +32,7 @@ struct Limits {
   std::optional<int64_t> num_classes;
   std::optional<double> max_error;
   std::optional<int64_t> most_classes;  // more are tokens or the like, of unequal frequency
+  std::optional<double> sorted;
   int64_t patience;
 };
 
@@ -43,6 +49,7 @@ struct Counts {
   int64_t recent_labels = 0;
   int64_t mispredictions = 0;  // consecutive evaluations in which the model did not improve
   Falling loss;
+  LabelOrder order;
   bool has_too_many = false;
 };
 
@@ -64,6 +71,10 @@ class ClassImbalance final : public Rule {
       Counts &counts = counts_.Of(StrCat(ModeName(findings.Place().mode), " ", pair.labels.worker),
                                   pair.labels.tensor);
       Count(pair, &counts);
+      if (limits_.sorted && IsTraining(findings.Place().mode)) {
+        counts.order.Add(pair.labels.classes);
+        EvaluateOrder(pair, counts, findings);
+      }
       if (counts.has_too_many || counts.recent_labels < limits_.samples) continue;
       if (limits_.most_classes && std::ssize(counts.classes) > *limits_.most_classes) continue;
       if (counts.labels < limits_.samples_of_class * static_cast<int64_t>(counts.classes.size())) {
@@ -106,6 +117,26 @@ class ClassImbalance final : public Rule {
     }
   }
 
+  void EvaluateOrder(const Classified::Pair &pair, Counts &counts, Findings &findings) {
+    const std::optional<LabelOrder::Agreement> agreement = counts.order.Take();
+    if (!agreement || counts.has_too_many) return;
+    NoteEvaluated();
+    const auto &[within, next, shuffled] = *agreement;
+    if (shuffled > kMostAlike || !agreement->IsSorted(*limits_.sorted)) return;
+    findings.Add(FindingOf(
+        {pair.labels.worker, pair.labels.tensor}, "sorted", agreement->Excess(), *limits_.sorted,
+        StrCat("two labels of a batch of '", pair.labels.tensor, "' agree in ",
+               Shortest(100 * within), " % of all cases, and with the next batch in ",
+               Shortest(100 * next), " %, which should be ", Shortest(100 * shuffled),
+               " %: samples come sorted by their class")));
+  }
+
+  // So far, sorted samples were mostly of the first classes.
+  bool IsSorted(const Counts &counts) const {
+    const std::optional<LabelOrder::Agreement> agreement = counts.order.SinceStart();
+    return limits_.sorted && agreement && agreement->IsSorted(*limits_.sorted);
+  }
+
   void EvaluateImbalance(const Classified::Pair &pair, const Counts &counts,
                          Findings &findings) const {
     const auto by_labels = [](const auto &a, const auto &b) {
@@ -117,7 +148,7 @@ class ClassImbalance final : public Rule {
         limits_.num_classes && static_cast<int64_t>(counts.classes.size()) < *limits_.num_classes;
     const double least = has_unseen ? 0 : static_cast<double>(fewest->second.labels);
     const double ratio = static_cast<double>(most->second.labels) / least;
-    if (!(ratio > limits_.imbalance)) return;
+    if (!(ratio > limits_.imbalance) || IsSorted(counts)) return;
     Finding finding;
     finding.worker = pair.labels.worker;
     finding.tensor = pair.labels.tensor;
@@ -198,6 +229,9 @@ constexpr ParameterSpec kParameters[] = {
     {"patience", "1", "4",
      "number of consecutive evaluations that miss a class before a finding, in which the loss does "
      "not fall"},
+    {"sorted", "None", "0.5",
+     "samples come sorted if labels of a batch agree by this part of what is possible beyond "
+     "chance, and those of two batches by half of it"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -210,6 +244,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.max_error, parameters.OptionalNumber("max_error"));
   SMD_ASSIGN_OR_RETURN(limits.most_classes, parameters.OptionalWhole("most_classes", 2));
+  SMD_ASSIGN_OR_RETURN(limits.sorted, parameters.OptionalNumber("sorted"));
+  if (limits.sorted && !(*limits.sorted > 0 && *limits.sorted <= 1)) {
+    return parameters.Refuse("sorted must be above 0 and at most 1, or None");
+  }
   SMD_ASSIGN_OR_RETURN(const bool argmax, parameters.Switch("argmax"));
   SMD_ASSIGN_OR_RETURN(Selector labels, Selector::Make({}, {parameters.Text("labels_regex")}));
   SMD_ASSIGN_OR_RETURN(Selector predictions,
@@ -220,8 +258,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kClassImbalance = {
-    "ClassImbalance", "some classes are much rarer than others, or the model misses them",
-    kParameters, Make};
+const RuleSpec kClassImbalance = {"ClassImbalance",
+                                  "some classes are much rarer than others, the model misses them, "
+                                  "or samples come sorted by them",
+                                  kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -7,6 +7,7 @@ namespace smdebug::rules::class_imbalance_test {
 namespace {
 
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -187,6 +188,54 @@ TEST(ClassImbalanceTest, CalibratedWaitsWhileTheModelImproves) {
   EXPECT_FALSE(missing_in(0));
 }
 
+// Saves batches of 16 labels, one a step: `label(step, i)` is that of sample i.
+template <class Label>
+FakeSource Batches(const Label &label, Mode mode = Mode::kTrain) {
+  FakeSource source;
+  for (int step = 0; step < 128; ++step) {
+    std::vector<double> labels;
+    for (int i = 0; i < 16; ++i) labels.push_back(label(step, i));
+    source.Step(step, mode, step).Save("labels", labels);
+  }
+  return source;
+}
+
+TEST(ClassImbalanceTest, SamplesThatComeSortedAreFound) {
+  // Each of 4 classes lasts for 16 batches, or for two and a half.
+  FakeSource wide = Batches([](int step, int) { return step / 16 % 4; });
+  const Evaluated evaluated = Evaluate(kRule, {}, wide, Profile::kCalibrated);
+  EXPECT_THAT(evaluated.Checks(), Each("sorted"));
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(31, 63, 95, 127));
+  EXPECT_EQ(evaluated.findings[3].message,
+            "two labels of a batch of 'labels' agree in 100 % of all cases, and with the next "
+            "batch in 93.8 %, which should be 25 %: samples come sorted by their class");
+  FakeSource narrow = Batches([](int step, int i) { return (16 * step + i) / 40 % 4; });
+  EXPECT_THAT(Evaluate(kRule, {}, narrow, Profile::kCalibrated).Checks(), Each("sorted"));
+  EXPECT_THAT(Evaluate(kRule, {{"sorted", "None"}}, narrow, Profile::kCalibrated).findings,
+              IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {}, narrow).findings, IsEmpty());
+}
+
+TEST(ClassImbalanceTest, BatchesOfOneClassInARandomOrderAreMeant) {
+  FakeSource apart = Batches([](int step, int) { return step * 7919 % 13 % 4; });
+  EXPECT_THAT(Evaluate(kRule, {}, apart, Profile::kCalibrated).findings, IsEmpty());
+  FakeSource by_turns = Batches([](int step, int) { return step % 2; });
+  EXPECT_THAT(Evaluate(kRule, {}, by_turns, Profile::kCalibrated).findings, IsEmpty());
+}
+
+TEST(ClassImbalanceTest, AnEvaluationMayBeSorted) {
+  FakeSource source = Batches([](int step, int) { return step / 16 % 4; }, Mode::kEval);
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+}
+
+TEST(ClassImbalanceTest, TheFirstOfSortedClassesAreNoMajority) {
+  FakeSource source = Batches([](int step, int) { return step < 100 ? 0 : 1; });
+  EXPECT_THAT(Evaluate(kRule, {{"samples", "100"}}, source, Profile::kCalibrated).Checks(),
+              Each("sorted"));
+  FakeSource mixed = Batches([](int, int i) { return i < 15 ? 0 : 1; });
+  EXPECT_THAT(Evaluate(kRule, {}, mixed, Profile::kCalibrated).Checks(), Each("imbalance"));
+}
+
 TEST(ClassImbalanceTest, WithoutLabelsNothingIsJudged) {
   FakeSource source;
   source.Step(0).Save("weight", {1});
@@ -199,6 +248,8 @@ TEST(ClassImbalanceTest, ItsParametersAreChecked) {
   EXPECT_THAT(Refusal(kRule, {{"threshold_imbalance", "0"}}), HasSubstr("threshold_imbalance"));
   EXPECT_THAT(Refusal(kRule, {{"threshold_misprediction", "2"}}), HasSubstr("misprediction"));
   EXPECT_THAT(Refusal(kRule, {{"samples", "0"}}), HasSubstr("samples"));
+  EXPECT_THAT(Refusal(kRule, {{"sorted", "0"}}), HasSubstr("sorted must be above 0"));
+  EXPECT_THAT(Refusal(kRule, {{"sorted", "1.1"}}), HasSubstr("at most 1"));
   EXPECT_THAT(Refusal(kRule, {{"argmax", "perhaps"}}), HasSubstr("argmax"));
   EXPECT_THAT(Refusal(kRule, {{"labels_regex", "("}}), HasSubstr("("));
 }
