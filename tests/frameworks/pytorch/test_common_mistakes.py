@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Callable, List, Tuple
+import random
+from typing import Any, Callable, Iterator, List, Tuple
 
 import pytest
 import smdebug.pytorch as smd
@@ -140,3 +141,31 @@ def test_inputs_that_the_model_normalises(first: nn.Module, out_dir: str) -> Non
     is_fault = isinstance(first, nn.Identity)
     assert causes == (["inputs_not_normalised"] if is_fault else [])
     assert is_fault or not found
+
+
+@pytest.mark.parametrize("buffer", [1, 100, 1000])
+def test_samples_that_are_stored_by_class(buffer: int, out_dir: str) -> None:
+    """A loader that shuffles within a buffer, as for files that are read one after the other."""
+    model, loss, batch = classes()
+    batches = [batch() for _ in range(32)]
+    x, y = (torch.cat(each)[:1000] for each in zip(*batches))
+    order = y.argsort(stable=True)
+
+    def loader() -> Iterator[Tuple[Tensor, Tensor]]:
+        chance, waiting, chosen = random.Random(1), [], []
+        for _ in range(10):
+            for sample in order.tolist():
+                waiting.append(sample)
+                if len(waiting) < buffer:
+                    continue
+                chosen.append(waiting.pop(chance.randrange(len(waiting))))
+                if len(chosen) == 32:
+                    yield x[chosen], y[chosen]
+                    chosen = []
+
+    batches_in_order = loader()
+    found, causes = train(out_dir, model, loss, lambda: next(batches_in_order), steps=160)
+    if buffer < 1000:
+        assert ("ClassImbalance", "sorted") in found and causes == ["samples_sorted"]
+    else:
+        assert not found
