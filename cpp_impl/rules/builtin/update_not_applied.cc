@@ -23,7 +23,17 @@
 namespace smdebug::rules {
 namespace {
 
-enum Role : size_t { kGradients, kFrozen, kWeights, kBatches, kHeld, kMissing, kIdle };
+enum Role : size_t {
+  kResetGradients,  // that the hook has seen reset
+  kGradients,
+  kFrozen,
+  kThawed,  // that were frozen for a part of the training
+  kWeights,
+  kBatches,
+  kHeld,
+  kMissing,
+  kIdle
+};
 
 // The number of gradient elements that are kept to compare with the next gradient.
 constexpr int64_t kKeptElements = 256;
@@ -90,7 +100,8 @@ class UpdateNotApplied final : public Rule {
           ParameterOf(sample, WeightOfGradient(name.substr(name.find('_') + 1)));
       parameter.is_held_now = sample.Reduce({tensor::ReductionKind::kL2, false}).value_or(0) > 0;
       resets_[std::string(sample.Worker())] = !parameter.is_held_now;
-    } else if (role == kGradients) {
+    } else if (role == kGradients || role == kResetGradients) {
+      if (role == kResetGradients) resets_[std::string(sample.Worker())] = true;
       UpdatedWeight &parameter = ParameterOf(sample, WeightOfGradient(name));
       if (!parameter.gradient) parameter.gradient = std::make_unique<FollowedGradient>();
       FollowedGradient &gradient = *parameter.gradient;
@@ -101,6 +112,7 @@ class UpdateNotApplied final : public Rule {
       UpdatedWeight &parameter = ParameterOf(sample, name);
       if (parameter.name != name) parameter.name = name;
       parameter.is_frozen = role == kFrozen;
+      parameter.was_frozen |= role == kThawed;
       parameter.now = FingerprintOf(sample);
       if (!parameter.first) parameter.first = parameter.now;
       parameter.has_changed |= parameter.now != parameter.first;
@@ -194,7 +206,7 @@ class UpdateNotApplied final : public Rule {
   // and its gradient not recorded, or is an average of others.
   static bool IsLeftOut(const UpdatedWeight &parameter) {
     return parameter.now && !parameter.ever_had_gradient && !parameter.is_frozen &&
-           !parameter.has_changed;
+           !parameter.was_frozen && !parameter.has_changed;
   }
 
   bool Matters(const UpdatedWeight &parameter) const {
@@ -304,24 +316,6 @@ class UpdateNotApplied final : public Rule {
     return (parameters.size() - 1) / kMostSums | 1U;
   }
 
-  // Counts the weights whose gradients add up.
-  struct Sums {
-    const UpdatedWeight *culprit = nullptr;
-    int64_t steps = 0;
-    int64_t count = 0;
-    int64_t judged = 0;
-
-    void Add(const UpdatedWeight &parameter, int64_t of_parameter, bool is_judged, int64_t limit) {
-      if (is_judged) ++judged;
-      if (of_parameter < limit || count++ > 0) return;
-      culprit = &parameter;
-      steps = of_parameter;
-    }
-    // A script resets all gradients or none: if most weights have none that add up, neither has
-    // this one.
-    bool AreFound() const { return culprit != nullptr && 2 * count >= judged; }
-  };
-
   // Finds gradients that outlast an update.  Returns true if it did.
   bool EvaluateHeld(const std::string &worker, Parameters &parameters, Findings &findings) const {
     for (auto &[key, parameter] : parameters) {
@@ -360,8 +354,8 @@ class UpdateNotApplied final : public Rule {
       gradient->recorded.Clear();
       gradient->growing = 0;
     }
-    const Sums sums = SumsOfUpdates(parameters);
-    const Sums recorded = RecordedSumsOf(worker, parameters);
+    const AddingUp sums = SumsOfUpdates(parameters);
+    const AddingUp recorded = RecordedSumsOf(worker, parameters);
     if (sums.AreFound()) {
       AddSums(worker, sums,
               StrCat("for ", sums.steps, " steps '", sums.culprit->name,
@@ -378,9 +372,9 @@ class UpdateNotApplied final : public Rule {
     }
   }
 
-  Sums SumsOfUpdates(Parameters &parameters) const {
-    Sums by_size;
-    Sums by_sign;
+  AddingUp SumsOfUpdates(Parameters &parameters) const {
+    AddingUp by_size;
+    AddingUp by_sign;
     const size_t stride = StrideOf(parameters);
     size_t place = 0;
     for (auto &[key, parameter] : parameters) {
@@ -397,9 +391,9 @@ class UpdateNotApplied final : public Rule {
     return by_size.AreFound() ? by_size : by_sign;
   }
 
-  Sums RecordedSumsOf(const std::string &worker, Parameters &parameters) {
-    Sums sums;
-    Sums on_average;
+  AddingUp RecordedSumsOf(const std::string &worker, Parameters &parameters) {
+    AddingUp sums;
+    AddingUp on_average;
     SumsOnAverage &averages = averages_[worker];
     for (auto &[key, parameter] : parameters) {
       if (!parameter.HasGradientNow()) continue;
@@ -415,7 +409,7 @@ class UpdateNotApplied final : public Rule {
     return on_average;
   }
 
-  void AddSums(const std::string &worker, const Sums &sums, std::string message,
+  void AddSums(const std::string &worker, const AddingUp &sums, std::string message,
                Findings &findings) const {
     Add(worker, sums.culprit->gradient->name, "accumulating", static_cast<double>(sums.steps),
         static_cast<double>(limits_.patience_sums), std::move(message), findings);
@@ -565,17 +559,20 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.correlation, parameters.Number("correlation", -1, 1));
   SMD_ASSIGN_OR_RETURN(limits.relevance, parameters.Number("relevance", 0, 1e300));
   SMD_ASSIGN_OR_RETURN(Selector weights, Selector::Make({"weights", "biases"}, {}));
+  SMD_ASSIGN_OR_RETURN(Selector reset, Selector::Make({"reset_gradients"}, {}));
   SMD_ASSIGN_OR_RETURN(Selector gradients, Selector::Make({"gradients"}, {}));
   SMD_ASSIGN_OR_RETURN(Selector frozen,
                        Selector::Make({"frozen"}, parameters.List("frozen_regex")));
+  SMD_ASSIGN_OR_RETURN(Selector thawed, Selector::Make({"once_frozen"}, {}));
   SMD_ASSIGN_OR_RETURN(Selector batches,
                        Selector::Make({}, {std::string(kModelInputs), std::string(kLossTargets)}));
   SMD_ASSIGN_OR_RETURN(Selector held, Selector::Make({}, {std::string(kHeldGradients)}));
   SMD_ASSIGN_OR_RETURN(Selector missing, Selector::Make({}, {std::string(kMissingGradients)}));
   SMD_ASSIGN_OR_RETURN(Selector idle, Selector::Make({}, {std::string(kIdleUpdates)}));
   return std::unique_ptr<Rule>(std::make_unique<UpdateNotApplied>(
-      Roles({std::move(gradients), std::move(frozen), std::move(weights), std::move(batches),
-             std::move(held), std::move(missing), std::move(idle)}),
+      Roles({std::move(reset), std::move(gradients), std::move(frozen), std::move(thawed),
+             std::move(weights), std::move(batches), std::move(held), std::move(missing),
+             std::move(idle)}),
       limits));
 }
 

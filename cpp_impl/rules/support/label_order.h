@@ -45,8 +45,8 @@ class LabelOrder {
   Agreement AgreementOf(const Sums &sums) const;
 
   Counts all_;
-  Counts last_;    // of the last batch
-  Sums recent_;    // since Take()
+  Counts last_;  // of the last batch
+  Sums recent_;  // since Take()
   Sums whole_;
 };
 

@@ -61,6 +61,7 @@ struct UpdatedWeight {
   int64_t without_gradient = 0;  // steps at which other weights had a gradient
   std::optional<Fingerprint> first;
   bool is_frozen = false;
+  bool was_frozen = false;  // for a part of the training
   bool ever_had_gradient = false;
   bool has_changed = false;
   bool is_missing = false;  // an optimizer is to update it, but it has no gradient
@@ -74,6 +75,24 @@ struct UpdatedWeight {
   std::vector<double> elements_now;
 
   bool HasGradientNow() const { return gradient != nullptr && gradient->norm_now; }
+};
+
+// Counts the weights whose gradients add up.
+struct AddingUp {
+  const UpdatedWeight *culprit = nullptr;
+  int64_t steps = 0;
+  int64_t count = 0;
+  int64_t judged = 0;
+
+  void Add(const UpdatedWeight &parameter, int64_t of_parameter, bool is_judged, int64_t limit) {
+    if (is_judged) ++judged;
+    if (of_parameter < limit || count++ > 0) return;
+    culprit = &parameter;
+    steps = of_parameter;
+  }
+  // A script resets all gradients or none: if most weights have none that add up, neither has
+  // this one.
+  bool AreFound() const { return culprit != nullptr && 2 * count >= judged; }
 };
 
 }  // namespace smdebug::rules

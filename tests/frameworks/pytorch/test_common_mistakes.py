@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from typing import Any, Callable, Iterator, List, Tuple
+from typing import Any, Callable, Iterator, List, Set, Tuple
 
 import pytest
 import smdebug.pytorch as smd
@@ -169,3 +169,56 @@ def test_samples_that_are_stored_by_class(buffer: int, out_dir: str) -> None:
         assert ("ClassImbalance", "sorted") in found and causes == ["samples_sorted"]
     else:
         assert not found
+
+
+class Layers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.last = nn.Linear(8, 16), nn.Linear(16, 16), nn.Linear(16, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(self.second(self.first(x).relu()).relu())
+
+
+def stored(out_dir: str) -> Set[Tuple[str, str]]:
+    findings = list(RuleSet().add_all().evaluate(smd.create_trial(out_dir), wait=False))
+    return {(each.rule, each.check) for each in findings if each.level.name == "FINDING"}
+
+
+@pytest.mark.parametrize("thaws", [False, True])
+def test_a_trial_tells_later_what_was_frozen(thaws: bool, out_dir: str) -> None:
+    _, loss, batch = classes()
+    model = Layers()
+    model.first.requires_grad_(False)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    every = smd.SaveConfig(save_interval=1)
+    hook = smd.Hook(out_dir, save_config=every, include_collections=["weights", "gradients"])
+    hook.register_module(model)
+    for step in range(60):
+        if step == 30 and thaws:
+            model.first.requires_grad_(True)
+        x, y = batch()
+        optimizer.zero_grad()
+        loss(model(x), y).backward()
+        optimizer.step()
+    hook.close()
+    assert not stored(out_dir)
+    trial = smd.create_trial(out_dir)
+    names = {"Layers_first.weight", "Layers_first.bias"}
+    assert trial.collection("once_frozen" if thaws else "frozen").tensor_names == names
+    assert trial.collection("reset_gradients").include_regex == ["^gradient/"]
+
+
+def test_a_trial_tells_nothing_of_gradients_that_are_not_reset(out_dir: str) -> None:
+    model, loss, batch = classes()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    every = smd.SaveConfig(save_interval=1)
+    hook = smd.Hook(out_dir, save_config=every, include_collections=["weights", "gradients"])
+    hook.register_module(model)
+    for _ in range(60):
+        x, y = batch()
+        loss(model(x), y).backward()
+        optimizer.step()
+    hook.close()
+    assert "reset_gradients" not in smd.create_trial(out_dir).collections()
+    assert ("UpdateNotApplied", "accumulating") in stored(out_dir)

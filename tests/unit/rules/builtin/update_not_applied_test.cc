@@ -362,6 +362,9 @@ TEST(UpdateNotAppliedTest, WhatAHookSawDecidesWhetherGradientsAreSums) {
     const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
     EXPECT_EQ(evaluated.findings.empty(), held == 0) << held;
   }
+  FakeSource told = Clipped(false);  // by the trial
+  told.Include("reset_gradients", "^gradient/");
+  EXPECT_THAT(Evaluate(kRule, {}, told, Profile::kCalibrated).findings, IsEmpty());
 }
 
 // A weight that is updated at every `every`-th step, and held a gradient before each step.
@@ -519,8 +522,11 @@ TEST(UpdateNotAppliedTest, FrozenWeightsMayStay) {
                           {"b.weight", Same, nullptr},
                           {"c.weight", Same, Alternating}});
   EXPECT_THAT(Evaluate(kRule, {{"frozen_regex", "^[bc]"}}, source).findings, IsEmpty());
+  FakeSource thawed = source;
   source.Include("frozen", "^[bc]");
   EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+  thawed.Include("once_frozen", "^[bc]");
+  EXPECT_THAT(Evaluate(kRule, {}, thawed).Checks(), testing::Each("not_updated"));
 }
 
 TEST(UpdateNotAppliedTest, KnowsKerasNames) {

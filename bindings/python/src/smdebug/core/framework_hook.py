@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import (
+    AbstractSet,
     Any,
     ClassVar,
     Dict,
@@ -68,8 +69,9 @@ include_regex, include_collections, save_all, include_workers, options
     # Whether the program reads `stop_finding` itself; then nothing is raised.
     _stops_gracefully = False
 
-    # The parameters in the collection "frozen".
+    # The parameters in the collections "frozen" and "once_frozen".
     _frozen: FrozenSet[str] = frozenset()
+    _thawed: FrozenSet[str] = frozenset()
 
     # A step stays open until the framework begins the next one, so that it is complete.
     _steps_are_explicit = False
@@ -232,15 +234,25 @@ include_regex, include_collections, save_all, include_workers, options
         return self._step_is_open and bool(_raw.smd_hook_saves_step(self._handle))
 
     def _set_frozen(self, names: Iterable[str]) -> None:
-        """Puts the parameters that are not trained into the collection "frozen", for rules."""
+        """Puts the parameters that are not trained into the collection "frozen", for rules.
+
+        Those that were, and are trained now, are in "once_frozen": who reads the trial later sees
+        the collections as they were at the end.
+        """
         frozen = frozenset(names)
         if frozen == self._frozen:
             return
+        self._thawed |= self._frozen - frozen
         self._frozen = frozen
-        collection = self.get_collection("frozen")
+        self._fill("frozen", frozen)
+        if self._thawed:
+            self._fill("once_frozen", self._thawed)
+
+    def _fill(self, name: str, members: AbstractSet[str]) -> None:
+        collection = self.get_collection(name)
         if not collection.include_regex:
             collection.include("^$")  # A collection may not be empty.
-        collection.tensor_names = set(frozen)
+        collection.tensor_names = set(members)
 
     def _add_to_step(self, *collections: str) -> None:
         """Makes the open step also save these collections."""

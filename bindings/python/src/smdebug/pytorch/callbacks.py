@@ -58,6 +58,8 @@ class _Steps(Protocol):
 
     def _on_held(self, name: str, held: Any) -> None: ...
 
+    def _note_reset(self) -> None: ...
+
 
 class _Recorder(_Steps, Protocol):
     """The part of the hook that callbacks use."""
@@ -220,7 +222,7 @@ class OnHeldGradient(_Callback):
     """
 
     __slots__ = (
-        "_held", "_is_kept", "_is_told", "_name", "_parameter", "_seen", "_version", "_was_updated",
+        "_held", "_is_kept", "_is_noted", "_is_told", "_name", "_parameter", "_seen", "_version", "_was_updated",
     )  # fmt: skip
 
     def __init__(self, hook: _Steps, name: str, parameter: Callable[[], Any]) -> None:
@@ -231,7 +233,8 @@ class OnHeldGradient(_Callback):
         self._held: Any = None
         self._seen = 0  # the version of what was held
         self._is_kept = False  # since an update
-        self._is_told = False  # rules know that gradients are reset
+        self._is_noted = False  # the trial says that gradients are reset
+        self._is_told = False  # rules know it
         self._was_updated = False
 
     def __call__(self, gradient: Any) -> None:
@@ -259,7 +262,12 @@ class OnHeldGradient(_Callback):
         """Tells rules if the parameter holds no gradient, or only zeros, after an update."""
         is_plain = type(parameter) is torch.nn.Parameter
         is_heard = self._hook._is_saving and self._hook._has_rules
-        if is_heard and is_plain and self._is_zero(parameter.grad):
+        if not is_plain or (self._is_noted and not is_heard) or not self._is_zero(parameter.grad):
+            return
+        if not self._is_noted:
+            self._is_noted = True
+            self._hook._note_reset()
+        if is_heard:
             self._is_told = True
             self._hook._on_held(self._name, torch.zeros_like(parameter))
 

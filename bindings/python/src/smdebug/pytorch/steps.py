@@ -213,9 +213,9 @@ class StepHook(FrameworkHook):
 
     def _start(self, was_called: bool) -> None:
         """Ends the open step, and begins the next one of the mode."""
-        # Rules learn of frozen parameters when a step is evaluated: of a change between other
-        # steps, at the next evaluation.
-        if self._has_rules and (self._is_saving or not self._is_prepared):
+        # Rules learn of frozen parameters when a step is saved or evaluated: of a change between
+        # other steps, at the next one.
+        if self._is_saving or not self._is_prepared:
             self._tell_frozen()
         self._is_saving = False
         self._takes_on_return = (
@@ -393,6 +393,11 @@ class StepHook(FrameworkHook):
 
     def _on_held(self, name: str, held: Any) -> None:
         raise NotImplementedError
+
+    @guarded
+    def _note_reset(self) -> None:
+        """Tells those who read the trial that the script resets gradients."""
+        self.get_collection("reset_gradients").include("^gradient/")
 
     def _save_gradient(self, name: str, gradient: Any) -> None:
         raise NotImplementedError

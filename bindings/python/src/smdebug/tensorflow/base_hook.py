@@ -224,8 +224,6 @@ class TensorflowBaseHook(FrameworkHook):
     @guarded
     def _tell_frozen(self) -> None:
         """Tells rules which variables are not trained: of a model as it is at this step."""
-        if not self._has_rules:
-            return
         variables = self._variables_of_model()
         if variables:
             trained = {id(each) for each in self._watched_model.trainable_variables}

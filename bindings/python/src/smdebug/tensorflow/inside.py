@@ -78,6 +78,8 @@ class InsideHook(TensorflowBaseHook):
         self._leave(everything=True)
         self._watched_model = model
         self._model_variables = None
+        # Each step computes them anew.
+        self.get_collection("reset_gradients").include("^gradients/")
         self._asked_inside.clear()
         self._step_functions = StepFunctions(
             model, self._looks_into, self._looking, self._note_failure

@@ -106,8 +106,9 @@ include_regex, include_collections, save_all, include_workers
         self._logged.clear()
         self._name_added(with_tape=self._tape_class is not None)
         self._watch_waiting()
-        if not self._running:
+        if not self._running and (self._has_rules or not self._knows_frozen):
             self._tell_frozen()
+            self._knows_frozen = bool(self._model_variables)
         return super().begin_step(mode)
 
     def _next_step(self) -> None:
