@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace smdebug::diagnose {
 namespace {
@@ -55,7 +56,7 @@ std::vector<Group> EvidenceFor(size_t cause, const Findings &findings, const Cha
                    [](const auto &a, const auto &b) { return a.first > b.first; });
   std::vector<Group> evidence;
   for (const auto &[support, group] : ranked) {
-    if (evidence.empty() || support >= kLeastSupport) evidence.push_back(*group);
+    if (support >= kLeastSupport) evidence.push_back(*group);
   }
   return evidence;
 }
@@ -117,12 +118,13 @@ std::vector<LikelyCause> Diagnose(const Findings &findings,
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return chances[a] > chances[b]; });
-  if (order.size() > kMostCauses) order.resize(kMostCauses);
   std::vector<LikelyCause> causes;
-  causes.reserve(order.size());
   for (const size_t i : order) {
-    causes.push_back({table.causes[i], ConfidenceOf(chances[i], table),
-                      EvidenceFor(i, findings, chances, table), MissingFor(i, results, table)});
+    if (causes.size() == kMostCauses) break;
+    std::vector<Group> evidence = EvidenceFor(i, findings, chances, table);
+    if (evidence.empty()) continue;  // only how often such causes are speaks for it
+    causes.push_back({table.causes[i], ConfidenceOf(chances[i], table), std::move(evidence),
+                      MissingFor(i, results, table)});
   }
   return causes;
 }
