@@ -137,7 +137,7 @@ def test_the_original_reads_ours(trials, name, original, ours):
 def test_collections(trials, name):
     theirs, ours = (collections(folder / name) for folder in trials)
     assert {**ours["_meta"], "metadata": None} == {**theirs["_meta"], "metadata": None}
-    # These tell rules that read the trial later what the training did.
+    # Others tell rules that read the trial later what the training did.
     told = {"frozen", "once_frozen", "reset_gradients"}
     assert set(ours["collections"]) - told == set(theirs["collections"])
     for key, expected in theirs["collections"].items():

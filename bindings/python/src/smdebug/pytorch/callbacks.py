@@ -222,7 +222,8 @@ class OnHeldGradient(_Callback):
     """
 
     __slots__ = (
-        "_held", "_is_kept", "_is_noted", "_is_told", "_name", "_parameter", "_seen", "_version", "_was_updated",
+        "_held", "_is_kept", "_is_noted", "_is_told", "_name", "_parameter", "_seen", "_version",
+        "_was_updated",
     )  # fmt: skip
 
     def __init__(self, hook: _Steps, name: str, parameter: Callable[[], Any]) -> None:
@@ -259,7 +260,8 @@ class OnHeldGradient(_Callback):
             self._is_kept = True
 
     def _tell_if_reset(self, parameter: Any) -> None:
-        """Tells rules if the parameter holds no gradient, or only zeros, after an update."""
+        """Tells rules, and the trial, if the parameter holds no gradient, or only zeros, after an
+        update."""
         is_plain = type(parameter) is torch.nn.Parameter
         is_heard = self._hook._is_saving and self._hook._has_rules
         if not is_plain or (self._is_noted and not is_heard) or not self._is_zero(parameter.grad):
