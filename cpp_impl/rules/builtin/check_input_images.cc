@@ -139,12 +139,14 @@ class CheckInputImages final : public Rule {
       });
     };
     const double mean = pixels.Mean();
-    // Many trainings do well with images that are scaled and no more, or normalised by the
-    // statistics of others: by those of ImageNet, black images have a mean of -2.1.
-    constexpr double kMostOfScaled = 2.5;
-    const bool is_scaled = options_.max_abs && std::fabs(mean) <= kMostOfScaled;
-    offer(std::fabs(mean), mean, options_.threshold_mean, "mean", "a mean",
-          is_scaled ? Level::kWorthALook : Level::kFinding);
+    // Many trainings do well with images that are scaled and no more, from 0 or -1 to 1, or
+    // normalised by the statistics of others: by those of ImageNet, black images have a mean of
+    // -2.1.
+    constexpr double kMostOfOthers = 2.5;
+    const bool is_scaled = options_.max_abs && pixels.largest <= 1;
+    const bool is_of_others = options_.max_abs && std::fabs(mean) <= kMostOfOthers;
+    offer(is_scaled ? 0 : std::fabs(mean), mean, options_.threshold_mean, "mean", "a mean",
+          is_of_others ? Level::kWorthALook : Level::kFinding);
     if (options_.threshold_std) {
       const double std = pixels.Std();
       offer(std::fabs(std - 1), std, *options_.threshold_std, "std", "a standard deviation");
@@ -165,7 +167,8 @@ constexpr ParameterSpec kParameters[] = {
     {"threshold_samples", "500", "500", "number of images to read before an evaluation"},
     {"threshold_std", "", "", "maximum distance of a channel's standard deviation from 1"},
     {"max_abs", "", "8",
-     "maximum absolute value of a normalised pixel; with it, means up to 2.5 are worth a look"},
+     "maximum absolute value of a normalised pixel; with it, means of images between -1 and 1 are "
+     "fine, and others up to 2.5 worth a look"},
     {"regex", kModelInputs, kModelInputs,
      "expressions found in the names of images, separated by commas; the default matches the "
      "inputs of models in MXNet, PyTorch and Keras, adds the collection input_image, and skips "

@@ -21,6 +21,18 @@ std::vector<int64_t> LargestOfRows(const std::vector<double> &numbers, int64_t r
   return places;
 }
 
+// Reports whether each row adds up to 1, as one-hot labels and probabilities do, and labels of
+// several classes at once do not.
+bool AreShares(const std::vector<double> &numbers, int64_t row) {
+  constexpr double kRounding = 1e-3;
+  for (auto at = numbers.begin(); at != numbers.end(); at += row) {
+    double sum = 0;
+    for (auto each = at; each != at + row; ++each) sum += std::abs(*each);
+    if (std::abs(sum - 1) > kRounding) return false;
+  }
+  return true;
+}
+
 bool AreWhole(const std::vector<double> &numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double number) {
     return number == std::floor(number) && std::abs(number) < kMostClasses;
@@ -68,12 +80,7 @@ void Classified::Add(const Sample &sample) {
 }
 
 std::vector<int64_t> Classified::ClassesOf(const Numbers &labels) const {
-  const auto rows =
-      static_cast<double>(labels.numbers.size()) / static_cast<double>(labels.last_size);
-  double sum = 0;
-  for (const double number : labels.numbers) sum += std::abs(number);
-  // The labels are one-hot or probabilities.
-  if (labels.last_size > 1 && std::abs(sum - rows) < 1e-3 * rows) {
+  if (labels.last_size > 1 && AreShares(labels.numbers, labels.last_size)) {
     return LargestOfRows(labels.numbers, labels.last_size);
   }
   return AreWhole(labels.numbers) ? Rounded(labels.numbers) : std::vector<int64_t>();

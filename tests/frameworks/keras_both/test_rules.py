@@ -141,3 +141,29 @@ def test_a_frozen_layer_is_not_blamed(out_dir):
     hook.close()
     assert hook.failures == 0
     assert not hook.take_findings()
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_rare_classes_that_have_a_weight_are_worth_a_look(is_weighted, out_dir):
+    x, _ = classes(3200)
+    y = (x[:, 0] > 1.6).astype("int32")
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([
+        keras.Input((8,)), layers.Dense(32, activation="relu"), layers.Dense(2),
+    ])  # fmt: skip
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(0.01), loss)
+    weights = {0: 1.0, 1: 10.0} if is_weighted else None
+    with KerasCallback(out_dir, rules=RuleSet().add("ClassImbalance")) as callback:
+        model.fit(
+            x, y, batch_size=32, epochs=2, verbose=0, class_weight=weights, callbacks=[callback]
+        )
+        levels = {each.level.name for each in callback.hook.take_findings()}
+    assert levels == {"WORTH_A_LOOK" if is_weighted else "FINDING"}
+
+
+def test_several_classes_at_once_are_no_class_each(out_dir):
+    x, _ = classes(3200)
+    y = (x[:, :5] > [0.5, 1, 1, 1, 2]).astype("float32")
+    loss = keras.losses.BinaryCrossentropy(from_logits=True)
+    assert not train(out_dir, layers.Dense(5), loss, x, y)[1]

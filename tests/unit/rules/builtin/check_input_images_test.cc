@@ -49,9 +49,18 @@ TEST(CheckInputImagesTest, ImagesThatAreOnlyScaledAreFound) {
             "images; the limit is 0.2");
 }
 
-TEST(CheckInputImagesTest, ImagesThatAreOnlyScaledAreWorthALookInCalibrated) {
-  // From 0 to 1; from -1 to 1, as MNIST by a mean and a deviation of 0.5; black ones by ImageNet's.
-  for (const auto &[mean, distance] : {std::pair(0.5, 0.5), {-0.74, 0.25}, {-2.11, 0.0}}) {
+TEST(CheckInputImagesTest, ImagesThatAreOnlyScaledAreFineInCalibrated) {
+  // From 0 to 1; from -1 to 1, as MNIST by a mean and a deviation of 0.5.
+  for (const auto &[mean, distance] : {std::pair(0.5, 0.5), {-0.74, 0.25}}) {
+    FakeSource scaled = Steps(mean, distance);
+    EXPECT_THAT(Evaluate(kRule, {}, scaled, Profile::kCalibrated).findings, IsEmpty()) << mean;
+    EXPECT_EQ(Evaluate(kRule, {}, scaled).findings.at(0).level, Level::kFinding);
+  }
+}
+
+TEST(CheckInputImagesTest, ImagesNormalisedByOthersAreWorthALookInCalibrated) {
+  // Black ones, and white ones, by ImageNet's statistics.
+  for (const auto &[mean, distance] : {std::pair(2.25, 0.25), {-2.11, 0.0}}) {
     FakeSource scaled = Steps(mean, distance);
     const Evaluated evaluated = Evaluate(kRule, {}, scaled, Profile::kCalibrated);
     ASSERT_THAT(evaluated.Checks(), ElementsAre("mean"));
@@ -93,9 +102,9 @@ TEST(CheckInputImagesTest, ChannelsAreJudgedByThemselves) {
 }
 
 TEST(CheckInputImagesTest, ChannelsMayComeLast) {
-  // Two images of 5 x 1 pixels: red is 1, green and blue are 0.
+  // Two images of 5 x 1 pixels: red is 2, green and blue are 0.
   std::vector<double> pixels;
-  for (int i = 0; i < 10; ++i) pixels.insert(pixels.end(), {1, 0, 0});
+  for (int i = 0; i < 10; ++i) pixels.insert(pixels.end(), {2, 0, 0});
   FakeSource source;
   source.Step(0).Save(kImages, pixels, {2, 5, 1, 3});
   const auto mean = [&](Parameters::Given parameters, Profile profile) {
@@ -103,10 +112,10 @@ TEST(CheckInputImagesTest, ChannelsMayComeLast) {
     const Evaluated evaluated = Evaluate(kRule, parameters, source, profile);
     return evaluated.findings.empty() ? 0 : evaluated.findings[0].value;
   };
-  EXPECT_EQ(mean({{"channel", "-1"}}, Profile::kAws), 1);
-  EXPECT_EQ(mean({{"channel", "3"}}, Profile::kAws), 1);
-  EXPECT_EQ(mean({}, Profile::kCalibrated), 1) << "found by its size";
-  EXPECT_NEAR(mean({}, Profile::kAws), 1.0 / 3, 1e-9) << "rows are taken for channels";
+  EXPECT_EQ(mean({{"channel", "-1"}}, Profile::kAws), 2);
+  EXPECT_EQ(mean({{"channel", "3"}}, Profile::kAws), 2);
+  EXPECT_EQ(mean({}, Profile::kCalibrated), 2) << "found by its size";
+  EXPECT_NEAR(mean({}, Profile::kAws), 2.0 / 3, 1e-9) << "rows are taken for channels";
 }
 
 TEST(CheckInputImagesTest, BytesAreOutOfRange) {

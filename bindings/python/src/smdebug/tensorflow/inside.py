@@ -39,7 +39,9 @@ class InsideHook(TensorflowBaseHook):
         self._seen: Set[str] = set()
         # By mode: the names selected by name that the first recorded step contained.
         self._asked_inside: Dict[ModeKeys, Set[str]] = {}
-        self._listener = Listener(self._listens, self._see_inside, self._gradient_name)
+        self._listener = Listener(
+            self._listens, self._see_inside, self._gradient_name, self._note_weights
+        )
         self._step_functions: Optional[StepFunctions] = None
         # Registered models and wrapped optimizers wait for the first step.  From then on the hook
         # observes them until it is closed.
@@ -231,6 +233,13 @@ class InsideHook(TensorflowBaseHook):
         if not self._is_in_loop:
             return False
         return self._saves_step or any(is_symbolic(tensor) for tensor in flat_tensors(value))
+
+    @guarded
+    def _note_weights(self) -> None:
+        """Tells rules that the training knows of its rare classes."""
+        collection = self.get_collection("weighted_losses")
+        if not collection.include_regex:
+            collection.include("^(labels_|loss/)")
 
     def _see_inside(self, collection: str, named: NamedTensors) -> None:
         if collection == LOSS_INPUTS and not self._has_rules:

@@ -39,11 +39,14 @@ class Listener:
         Called with a collection and the tensors seen for it.
     gradient_name
         Returns the name of a variable's gradient.
+    note_weights
+        Called when a loss has weights for samples or classes.
     """
 
     listens: Callable[[Any], bool]
     see: Callable[[str, NamedTensors], None]
     gradient_name: Callable[[Any], str]
+    note_weights: Callable[[], None]
 
 
 def numbered(name: str, value: Any) -> NamedTensors:
@@ -103,6 +106,9 @@ class ModelWatch:
                 listener.see(CollectionKeys.OUTPUTS, all_numbered("labels", labels))
                 outputs = kwargs["y_pred"] if "y_pred" in kwargs else args[2:3]
                 listener.see(LOSS_INPUTS, loss_inputs(model, outputs, labels))
+                weights = kwargs["sample_weight"] if "sample_weight" in kwargs else args[3:4]
+                if flat_tensors(weights):
+                    listener.note_weights()
 
         self._follow(model, "call", after_call)
         if hasattr(model, "compute_loss"):
