@@ -16,7 +16,7 @@ constexpr size_t kMostRuns = 16;
 std::vector<std::string> SplitIds(std::string_view text) {
   std::vector<std::string> ids;
   while (!text.empty() && ids.size() <= kMostRuns) {
-    const size_t end = std::min(text.find(','), text.size());
+    const size_t end = std::min(text.find_first_of(",/"), text.size());
     ids.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }

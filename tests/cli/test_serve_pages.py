@@ -361,3 +361,8 @@ def test_addresses_of_older_versions_lead_to_the_run(browser, layers):
     browser.driver.refresh()
     until(lambda: browser.run("return document.querySelectorAll('#curves svg .curve').length"))
     assert browser.run("return location.pathname + location.hash") == f"/runs/{run}"
+
+
+def test_a_slash_at_the_end_does_not_matter(browser, layers):
+    open_page(browser, layers, f"runs/{layers.id_of('layers')}/", ready="#curves svg .curve")
+    assert browser.find("h1").text == "layers"

@@ -107,7 +107,7 @@ def test_no_script_is_in_the_page(served):
     """So the policy allows none.  The data of runs is in it, and cannot end its element."""
     run = served.id_of("run")
     served.get("/api/run", id=run)
-    for path, count in (("/", 0), (f"/runs/{run}", 1), (f"/runs/{run},{run}", 2), (f"/runs/{run},nobody", 0), (f"/runs/{','.join([run] * 17)}", 0)):
+    for path, count in (("/", 0), (f"/runs/{run}", 1), (f"/runs/{run}/", 1), (f"/runs/{run},{run}", 2), (f"/runs/{run},nobody", 0), (f"/runs/{','.join([run] * 17)}", 0)):
         status, headers, page = served.ask(path)
         assert status == 200 and "script-src" not in headers["content-security-policy"]
         kinds = re.findall(rb"<script ([^>]*)>([^<]*)</script>", page)

@@ -1,7 +1,7 @@
 // The address names the part of the page: "/" the list, "/runs/ID,ID" one or more runs.
 
 // Returns the ids of the runs that the address names, each once.
-export const idsOfAddress = () => [...new Set((location.pathname.match(/^\/runs\/([^/]+)$/)?.[1] ?? '').split(',').filter(Boolean))];
+export const idsOfAddress = () => [...new Set((location.pathname.match(/^\/runs\/([^/]+)\/?$/)?.[1] ?? '').split(',').filter(Boolean))];
 
 export const addressOf = (ids) => `/runs/${ids.join(',')}`;
 
