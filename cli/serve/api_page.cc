@@ -7,7 +7,7 @@ namespace smdebug::cli::serve {
 namespace {
 
 constexpr std::string_view kPlace = "<script type=\"application/json\" id=\"first\">[";
-// As the page asks, see runs.js.
+// As runQuery() of curves.js asks.
 constexpr const char *kPixels = "900";
 constexpr const char *kWorkersOfOne = "4";
 constexpr const char *kWorkersOfSeveral = "1";

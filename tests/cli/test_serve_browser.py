@@ -149,7 +149,7 @@ def test_a_page_is_few_requests(browser, served):
         assert sum(path.endswith((".js", ".css")) for path in asked) <= 3
         assert len([path for path in asked if path.startswith("api/series")]) == 0
         assert len([path for path in asked if path.startswith("api/")]) <= 4 + 2 * len(names)
-    # The runs are open by now: what their first charts show comes with the page.
+    # The server has opened these runs, so the page comes with their first charts.
     assert len([path for path in asked if path.startswith("api/run?")]) == 0
 
 

@@ -71,11 +71,12 @@ class ClassImbalance final : public Rule {
       Counts &counts = counts_.Of(StrCat(ModeName(findings.Place().mode), " ", pair.labels.worker),
                                   pair.labels.tensor);
       Count(pair, &counts);
+      if (counts.has_too_many) continue;
       if (limits_.sorted && IsTraining(findings.Place().mode)) {
         counts.order.Add(pair.labels.classes);
         EvaluateOrder(pair, counts, findings);
       }
-      if (counts.has_too_many || counts.recent_labels < limits_.samples) continue;
+      if (counts.recent_labels < limits_.samples) continue;
       if (limits_.most_classes && std::ssize(counts.classes) > *limits_.most_classes) continue;
       if (counts.labels < limits_.samples_of_class * static_cast<int64_t>(counts.classes.size())) {
         continue;
@@ -119,7 +120,7 @@ class ClassImbalance final : public Rule {
 
   void EvaluateOrder(const Classified::Pair &pair, Counts &counts, Findings &findings) {
     const std::optional<LabelOrder::Agreement> agreement = counts.order.Take();
-    if (!agreement || counts.has_too_many) return;
+    if (!agreement) return;
     NoteEvaluated();
     const auto &[within, next, shuffled] = *agreement;
     if (shuffled > kMostAlike || !agreement->IsSorted(*limits_.sorted)) return;

@@ -24,10 +24,10 @@ namespace smdebug::rules {
 namespace {
 
 enum Role : size_t {
-  kResetGradients,  // that the hook has seen reset
+  kResetGradients,  // which the hook has seen the script reset
   kGradients,
   kFrozen,
-  kThawed,  // that were frozen for a part of the training
+  kThawed,  // weights that were frozen for a part of the training
   kWeights,
   kBatches,
   kHeld,
@@ -101,7 +101,7 @@ class UpdateNotApplied final : public Rule {
       parameter.is_held_now = sample.Reduce({tensor::ReductionKind::kL2, false}).value_or(0) > 0;
       resets_[std::string(sample.Worker())] = !parameter.is_held_now;
     } else if (role == kGradients || role == kResetGradients) {
-      if (role == kResetGradients) resets_[std::string(sample.Worker())] = true;
+      are_reset_ |= role == kResetGradients;
       UpdatedWeight &parameter = ParameterOf(sample, WeightOfGradient(name));
       if (!parameter.gradient) parameter.gradient = std::make_unique<FollowedGradient>();
       FollowedGradient &gradient = *parameter.gradient;
@@ -135,7 +135,7 @@ class UpdateNotApplied final : public Rule {
         EvaluateUpdates(worker, parameters, findings);
         if (limits_.rounded) EvaluateLost(worker, parameters, findings);
         // What a hook sees decides; else, gradients tell.
-        if (!EvaluateHeld(worker, parameters, findings) && !resets_[worker]) {
+        if (!EvaluateHeld(worker, parameters, findings) && !are_reset_ && !resets_[worker]) {
           EvaluateAllSums(worker, parameters, findings);
           EvaluateGrowth(worker, parameters, findings);
         }
@@ -519,6 +519,7 @@ class UpdateNotApplied final : public Rule {
   std::map<std::string, SumsOnAverage> averages_;   // by worker
   std::map<std::string, Idle> idle_;                // by worker
   std::map<std::string, bool> resets_;              // by worker: it was seen to reset gradients
+  bool are_reset_ = false;                          // as a collection says
 };
 
 constexpr ParameterSpec kParameters[] = {

@@ -10,7 +10,7 @@ using Counts = std::map<int64_t, int64_t>;
 
 constexpr int64_t kBatches = 32;
 constexpr int64_t kFewestLabels = 4;
-constexpr size_t kMostLabels = 4096;  // of a batch, as those of pixels
+constexpr size_t kMostLabels = 4096;  // a batch may have a label for each pixel
 constexpr double kLeastOfNext = 0.5;
 
 int64_t SumOf(const Counts &counts) {

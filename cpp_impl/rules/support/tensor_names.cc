@@ -63,12 +63,20 @@ std::string_view KindOfWeight(std::string_view weight) {
 }
 
 std::string_view AsInGradient(std::string_view weight) {
+  // Of a layer of Keras, and of a tape.
   constexpr std::string_view kOfLayer = "/weights/";
-  const size_t layer = weight.find(kOfLayer);
-  if (layer != std::string_view::npos) weight.remove_prefix(layer + kOfLayer.size());
+  constexpr std::string_view kOfTape = "weights/";
   const size_t end = weight.find_last_not_of("0123456789");
   const bool has_output = end != std::string_view::npos && end + 1 < weight.size();
-  return has_output && weight[end] == ':' ? weight.substr(0, end) : weight;
+  if (!has_output || weight[end] != ':') return weight;
+  weight = weight.substr(0, end);
+  const size_t layer = weight.find(kOfLayer);
+  if (weight.starts_with(kOfTape)) {
+    weight.remove_prefix(kOfTape.size());
+  } else if (layer != std::string_view::npos) {
+    weight.remove_prefix(layer + kOfLayer.size());
+  }
+  return weight;
 }
 
 bool IsMeantBy(std::string_view collection, std::string_view tensor) {

@@ -35,8 +35,9 @@ std::string_view WeightOfGradient(std::string_view gradient);
 std::string_view KindOfWeight(std::string_view weight);
 
 // Returns what WeightOfGradient() returns for the gradient of a weight: "dense/kernel" for
-// "dense/weights/dense/kernel:0" of Keras, "w" for "w:0", the first output of an operation of
-// TensorFlow.  Returns any other name unchanged.
+// "dense/weights/dense/kernel:0" of Keras and for "weights/dense/kernel:0" of a tape, "w" for
+// "w:0", the first output of an operation of TensorFlow.  Returns a name that has no number of an
+// output unchanged.
 std::string_view AsInGradient(std::string_view weight);
 
 // Reports whether a tensor of a default collection is one of those the collection is named after.

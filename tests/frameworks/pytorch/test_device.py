@@ -66,7 +66,7 @@ def assert_alike(expected: smd.Trial, found: smd.Trial, figures: bool) -> None:
                     )
     for collection, content in expected.collections().items():
         if collection == "reset_gradients":
-            continue  # Of a device, zeros are not read.
+            continue  # To read zeros on a device, the hook would have to wait.
         assert found.collection(collection).tensor_names == content.tensor_names, collection
 
 

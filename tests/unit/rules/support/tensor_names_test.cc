@@ -45,7 +45,10 @@ TEST(TensorNamesTest, AWeightAndItsGradientHaveOneName) {
                                   {"conv0_weight", "gradient/conv0_weight"},
                                   {"dense/kernel:0", "gradients/dense/kernelGrad"},
                                   {"dense/weights/dense/kernel:0", "gradients/dense/kernelGrad"},
-                                  {"gru/weights/gru/cell/bias:0", "gradients/gru/cell/biasGrad"}};
+                                  {"gru/weights/gru/cell/bias:0", "gradients/gru/cell/biasGrad"},
+                                  {"weights/dense/kernel:0", "gradients/dense/kernelGrad"},
+                                  {"net/weights/0", "gradient/net/weights/0"},
+                                  {"weights/fc", "gradient/weights/fc"}};
   for (const auto &[weight, gradient] : pairs) {
     EXPECT_EQ(AsInGradient(weight), WeightOfGradient(gradient)) << weight;
   }

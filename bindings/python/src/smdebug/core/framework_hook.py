@@ -248,11 +248,15 @@ include_regex, include_collections, save_all, include_workers, options
         if self._thawed:
             self._fill("once_frozen", self._thawed)
 
+    def _tell(self, collection: str, regex: str) -> None:
+        """Tells rules, and who reads the trial, that a collection holds these tensors."""
+        told = self.get_collection(collection)
+        if regex not in told.include_regex:
+            told.include(regex)
+
     def _fill(self, name: str, members: AbstractSet[str]) -> None:
-        collection = self.get_collection(name)
-        if not collection.include_regex:
-            collection.include("^$")  # A collection may not be empty.
-        collection.tensor_names = set(members)
+        self._tell(name, "^$")  # A collection may not be empty.
+        self.get_collection(name).tensor_names = set(members)
 
     def _add_to_step(self, *collections: str) -> None:
         """Makes the open step also save these collections."""

@@ -535,17 +535,14 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def _tell_roles(self) -> None:
         for model in self._models:
             if normalises_inputs(model.module):
-                inputs = f"^{re.escape(model.name)}_input_"
-                self.get_collection("normalised_inputs").include(inputs)
+                self._tell("normalised_inputs", f"^{re.escape(model.name)}_input_")
         for module, callback in self._watched.items():
             for collection, side in _ROLES.get(type(module), {}).items():
-                self.get_collection(collection).include(f"^{re.escape(callback.name)}_{side}_")
+                self._tell(collection, f"^{re.escape(callback.name)}_{side}_")
             if isinstance(callback, AfterLoss) and _has_weights(module):
-                weighted = self.get_collection("weighted_losses")
-                weighted.include(f"^{re.escape(callback.name)}_input_")
+                self._tell("weighted_losses", f"^{re.escape(callback.name)}_input_")
             if isinstance(callback, AfterLoss) and _ignores_a_class(module):
-                ignoring = self.get_collection("losses_ignoring_a_class")
-                ignoring.include(f"^{re.escape(callback.name)}_input_")
+                self._tell("losses_ignoring_a_class", f"^{re.escape(callback.name)}_input_")
 
     def _prepare_collections(self) -> None:
         super()._prepare_collections()

@@ -397,7 +397,7 @@ class StepHook(FrameworkHook):
     @guarded
     def _note_reset(self) -> None:
         """Tells those who read the trial that the script resets gradients."""
-        self.get_collection("reset_gradients").include("^gradient/")
+        self._tell("reset_gradients", "^gradient/")
 
     def _save_gradient(self, name: str, gradient: Any) -> None:
         raise NotImplementedError

@@ -71,7 +71,7 @@ class InsideHook(TensorflowBaseHook):
         if model is not self._watched_model:
             self._take(model)
         if self._has_rules and normalises_inputs(model):
-            self.get_collection("normalised_inputs").include("^inputs_")
+            self._tell("normalised_inputs", "^inputs_")
         may_look = any(self._may_look_into(mode) for mode in _INSIDE) and self._can_look()
         if may_look and self._step_functions is not None:
             self._step_functions.install()
@@ -80,8 +80,6 @@ class InsideHook(TensorflowBaseHook):
         self._leave(everything=True)
         self._watched_model = model
         self._model_variables = None
-        # Each step computes them anew.
-        self.get_collection("reset_gradients").include("^gradients/")
         self._asked_inside.clear()
         self._step_functions = StepFunctions(
             model, self._looks_into, self._looking, self._note_failure
@@ -237,9 +235,7 @@ class InsideHook(TensorflowBaseHook):
     @guarded
     def _note_weights(self) -> None:
         """Tells rules that the training knows of its rare classes."""
-        collection = self.get_collection("weighted_losses")
-        if not collection.include_regex:
-            collection.include("^(labels_|loss/)")
+        self._tell("weighted_losses", "^(labels_|loss/)")
 
     def _see_inside(self, collection: str, named: NamedTensors) -> None:
         if collection == LOSS_INPUTS and not self._has_rules:

@@ -76,7 +76,7 @@ include_regex, include_collections, save_all, include_workers
         self._batch_logs: Dict[str, Any] = {}
         self._logged: Set[str] = set()
         self._begins_itself = False
-        # Whether rules know what is frozen in the training that Keras runs.
+        # Whether rules know what is frozen: in the training that Keras runs, all the time.
         self._knows_frozen = False
         self._tape_class: Any = None
         self._open_tapes = 0
@@ -106,7 +106,8 @@ include_regex, include_collections, save_all, include_workers
         self._logged.clear()
         self._name_added(with_tape=self._tape_class is not None)
         self._watch_waiting()
-        if not self._running and (self._has_rules or not self._knows_frozen):
+        # A loop may freeze layers at any step; what Keras trains changes only between trainings.
+        if not self._knows_frozen or (self._has_rules and not self._running):
             self._tell_frozen()
             self._knows_frozen = bool(self._model_variables)
         return super().begin_step(mode)
@@ -156,6 +157,8 @@ include_regex, include_collections, save_all, include_workers
             # A collection that a step finds missing counts from the next step on.
             self._join("learning_rate", "learning_rate")
         self._knows_frozen = False
+        # Each step of `fit` computes gradients anew; a loop may add them up by itself.
+        self._tell("reset_gradients", "^gradients/")
         self._begin(ModeKeys.TRAIN)
 
     @guarded
@@ -224,10 +227,6 @@ include_regex, include_collections, save_all, include_workers
             self._leave(everything=False)
 
     def _begin_batch(self, mode: ModeKeys) -> None:
-        if mode is ModeKeys.TRAIN and not self._knows_frozen:
-            # What is frozen changes when the model is compiled again, between trainings.
-            self._tell_frozen()
-            self._knows_frozen = bool(self._model_variables)
         self.set_mode(mode)
         self._next_step()
         if self.stop_finding is not None and mode is ModeKeys.TRAIN:
