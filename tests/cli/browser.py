@@ -13,6 +13,8 @@ FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 ]  # fmt: skip
+# Charts are drawn when their size is known, in the first frame after the page is loaded.
+TWO_FRAMES = "requestAnimationFrame(() => requestAnimationFrame(() => arguments[0]()))"
 
 
 class Browser:
@@ -26,8 +28,8 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
 
-    def open(self, path, width=1240, height=900, dark=False):
-        """Shows a file in a window of this size."""
+    def open(self, path, width=1240, height=900, dark=False, scripts=True):
+        """Shows a file in a window of this size, and returns when it is drawn."""
         preferences = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
         features = [{"name": name, "value": value} for name, value in preferences.items()]
         self.command("Emulation.setEmulatedMedia", media="", features=features)
@@ -37,7 +39,11 @@ class Browser:
         )  # fmt: skip
         for kind in ("browser", "performance"):
             self.driver.get_log(kind)
+        self.command("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.driver.get(path.as_uri())
+        self.command("Emulation.setScriptExecutionDisabled", value=False)
+        if scripts:
+            self.driver.execute_async_script(TWO_FRAMES)
         return self
 
     def command(self, name, **arguments):

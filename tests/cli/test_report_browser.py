@@ -287,15 +287,10 @@ def test_a_heat_map_is_printed_on_one_page(browser, tmp_path):
 
 
 def test_rules_are_readable_without_scripts(browser, pages):
-    browser.command("Emulation.setScriptExecutionDisabled", value=True)
-    try:
-        browser.open(pages["training"])
-        browser.command("Emulation.setScriptExecutionDisabled", value=False)
-        said = browser.find("body").text
-        assert "VanishingGradient in gradient/layer1.weight, step 22" in said
-        assert "Charts need scripts, which are switched off." in said and "Collections" in said
-    finally:
-        browser.command("Emulation.setScriptExecutionDisabled", value=False)
+    browser.open(pages["training"], scripts=False)
+    said = browser.find("body").text
+    assert "VanishingGradient in gradient/layer1.weight, step 22" in said
+    assert "Charts need scripts, which are switched off." in said and "Collections" in said
 
 
 def test_a_profile_is_drawn(browser, pages):

@@ -487,8 +487,7 @@ def test_credentials_expire_in_the_middle_of_an_upload(service, container):
     container.mint.lifetime = 2
     service.fail(late(0.7), "UploadPart", times=9)
     upload(service, 9)
-    used = [request.access_key for request in service.asked("UploadPart")]
-    assert used == sorted(used) and len(set(used)) >= 2
+    assert len({request.access_key for request in service.asked("UploadPart")}) >= 2
     ends = {minted.access_key: minted.expires_at for minted in container.mint.made}
     assert all(request.signed_at <= ends[request.access_key] for request in service.requests)
     assert len(service.asked("UploadPart")) == 10
