@@ -233,8 +233,9 @@ int32_t smd_hook_is_recording(const smd_hook *hook) noexcept {
 int64_t smd_hook_count(const smd_hook *hook, const char *name) noexcept {
   if (!IsUsable(hook) || name == nullptr) return -1;
   return GuardValue<int64_t>(-1, [&]() -> int64_t {
-    const record::QueueCounts counts = hook->hook->Counts();
     const std::string_view wanted(name);
+    if (wanted == "selections") return hook->hook->Selections();
+    const record::QueueCounts counts = hook->hook->Counts();
     if (wanted == "steps_written") return counts.steps_written;
     if (wanted == "steps_dropped") return counts.steps_dropped;
     if (wanted == "steps_failed") return counts.steps_failed;

@@ -29,6 +29,7 @@ void AttachedRules::Attach(std::unique_ptr<LiveRules> rules) {
   {
     const MutexLock run_lock(run_mutex_);
     rules_.swap(replaced);
+    ++changes_;
     const MutexLock lock(mutex_);
     action_ = rules::Action::kContinue;
   }
@@ -56,7 +57,14 @@ bool AttachedRules::BeginStep(const rules::StepPlace &place) {
   newest_ = place.step;
   evaluates_ = waiting_.empty() ? turn_->is_evaluated : waiting_.back().is_evaluated;
   if (evaluates_) ++evaluated_steps_;
+  NoteChanges();
   return evaluates_;
+}
+
+void AttachedRules::NoteChanges() {
+  const std::tuple<const LiveRules *, bool, uint64_t> now(rules_.get(), evaluates_,
+                                                          rules_ ? rules_->Changes() : 0);
+  if (std::exchange(answering_, now) != now) ++changes_;
 }
 
 bool AttachedRules::Wants(std::string_view tensor) {

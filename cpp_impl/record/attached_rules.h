@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -40,6 +41,8 @@ class AttachedRules {
   bool Evaluates() const { return evaluates_; }
   // Returns true if rules evaluate this tensor of the newest step.
   bool Wants(std::string_view tensor);
+  // Grows when Wants() may answer otherwise than at the step before.
+  uint64_t Changes() const { return changes_; }
   // Passes a tensor of a step that has not ended to the rules, if they evaluate it.
   void Observe(int64_t step, std::string_view tensor, const tensor::View &view) {
     if (evaluated_steps_ != 0) ObserveAny(step, tensor, view);
@@ -80,6 +83,7 @@ class AttachedRules {
   Turn *Find(int64_t step) SMD_REQUIRES(run_mutex_);
   // Shows the rules the next waiting step, if they see none.
   void TakeTurn() SMD_REQUIRES(run_mutex_);
+  void NoteChanges() SMD_REQUIRES(run_mutex_);
   void Replay(Turn &turn) SMD_REQUIRES(run_mutex_);
   void EndTurn() SMD_REQUIRES(run_mutex_);
   void NoteEnd(int64_t step) SMD_REQUIRES(run_mutex_);
@@ -90,6 +94,9 @@ class AttachedRules {
   std::optional<Turn> turn_ SMD_GUARDED_BY(run_mutex_);
   std::deque<Turn> waiting_ SMD_GUARDED_BY(run_mutex_);
   int64_t newest_ SMD_GUARDED_BY(run_mutex_) = -1;
+  // What the answers at the newest step depend on.
+  std::tuple<const LiveRules *, bool, uint64_t> answering_ SMD_GUARDED_BY(run_mutex_);
+  std::atomic<uint64_t> changes_{0};
   std::atomic<bool> evaluates_{false};
   std::atomic<int> evaluated_steps_{0};  // in turn_ and waiting_: spares the lock
 

@@ -67,6 +67,11 @@ class Hook {
 
   bool SavesStep() const { return (phase_ & (kRecords | kEvaluates)) != 0; }
   bool Wants(std::string_view tensor);
+  // Grows when Wants() may answer otherwise than before, in a step that has begun.
+  int64_t Selections() {
+    const MutexLock lock(plan_mutex_);
+    return static_cast<int64_t>(plan_.Round() + rules_.Changes());
+  }
   // Borrows large elements of `view` from `owner`, if that is given.
   Status Save(std::string_view tensor, const tensor::View &view, Owner *owner = nullptr);
   Status Save(std::string_view tensor, const tensor::View &view,

@@ -29,6 +29,8 @@ class LiveRules final : private rules::Membership {
   // Returns false if the rules do not evaluate the step; then end it with SkipStep().
   bool BeginStep(const rules::StepPlace &place);
   bool Wants(std::string_view tensor);
+  // Grows when Wants() may answer otherwise than before.
+  uint64_t Changes() const { return evaluation_.Changes(); }
   // Observes a tensor of the step, saved or not.
   void Observe(std::string_view tensor, const tensor::View &view);
   void Observe(std::string_view tensor, const tensor::GivenStatistics &given);

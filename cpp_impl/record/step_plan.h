@@ -52,6 +52,8 @@ class StepPlan {
   void Add(const std::vector<std::string> &collections);
 
   bool SavesAnything() const { return saves_anything_; }
+  // Grows when Find() may answer otherwise than before.
+  uint64_t Round() const { return round_; }
 
   // Returns the saved parts of the tensor at this step; NULL if nothing is saved.  Caches names, so
   // that expressions are searched once per name.  Fails if a search exceeds its limit.  The result

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -147,6 +148,7 @@ RuleSet::Known &Evaluation::Find(std::string_view tensor, const Membership &memb
 
 void Evaluation::ForgetNames() {
   for (auto &[name, known] : set_->names_) known.is_asked = false;
+  ++changes_;
 }
 
 bool Evaluation::Wants(std::string_view tensor, const Membership &membership) {
@@ -167,7 +169,7 @@ void Evaluation::Observe(Sample &sample, const Membership &membership) {
   Estimates estimates(sample);
   for (const RuleSet::Wanting &wanting : known.wanting) {
     RuleSet::Entry &entry = set_->entries_[wanting.entry];
-    entry.has_seen_tensor = true;
+    if (!std::exchange(entry.has_seen_tensor, true)) ++changes_;
     if (entry.has_ended) continue;
     Sample &observed = estimates.Of(entry.rule->SampleSize());
     observed.SetRole(wanting.role);
@@ -189,6 +191,7 @@ Status Evaluation::Conclude(Source *source, std::vector<Finding> *found) {
     }
     Note(i, open_[i], found);
     entry.has_ended = entry.rule->HasFinished();
+    if (entry.has_ended) ++changes_;
   }
   Publish();
   return status;

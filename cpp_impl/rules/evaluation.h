@@ -60,6 +60,8 @@ class Evaluation {
   // caller calls when collections have changed.
   bool Wants(std::string_view tensor, const Membership &membership);
   void ForgetNames();
+  // Grows when Wants() may answer otherwise than before.
+  uint64_t Changes() const { return changes_; }
   // Numbers the sample.
   void Observe(Sample &sample, const Membership &membership);
   // Appends the findings of the step to `found`.
@@ -85,6 +87,7 @@ class Evaluation {
   std::vector<Findings> open_;    // the step's findings, one for each entry
   // Points to the tensor that was asked for last, among the set's names.
   std::pair<const std::string, RuleSet::Known> *last_ = nullptr;
+  uint64_t changes_ = 0;
 };
 
 }  // namespace smdebug::rules

@@ -412,6 +412,32 @@ def test_functions_and_built_in_rules_read_a_step_once(out_dir):
 # ---- in the training process -------------------------------------------------------------
 
 
+def test_equal_selections_are_equal_answers(out_dir):
+    names = ["gradient/w", "weight", "loss", "relu_output_0", "tapped", "other"]
+    every = SaveConfig({modes.TRAIN: SaveConfigMode(3), modes.EVAL: SaveConfigMode(1)})
+    hook = Hook(out_dir, include_collections=["weights", "losses", "mine"], save_config=every)
+    hook.get_collection("mine").include("never")
+    answers, counts = {}, []
+    for step in range(60):
+        if step == 10:
+            hook.attach(RuleSet("aws").add("PoorWeightInitialization").add("VanishingGradient"))
+        if step == 20:
+            hook.get_collection("mine").include("tapped")
+        if step == 30:
+            hook.get_collection("relu_output").include("relu_output")
+        if step == 40:
+            rules = RuleSet(save_config=SaveConfig(save_interval=4))
+            hook.attach(rules.add("DeadRelu").add("LossNotDecreasing"))
+        with hook.step(modes.EVAL if step % 5 == 4 else modes.TRAIN):
+            now = [hook.wants(name) for name in names]
+            assert answers.setdefault(hook.count("selections"), now) == now
+            counts.append(hook.count("selections"))
+            for name in names:
+                hook.save(name, np.full((4, 4), step, "float32"))
+    assert counts == sorted(counts) and 15 < len(set(counts)) < 50
+    hook.close()
+
+
 def test_a_hook_with_rules_evaluates_whatever_it_saves(out_dir):
     hook = Hook(out_dir)
     hook.attach(RuleSet("aws").add("VanishingGradient", action="stop"))

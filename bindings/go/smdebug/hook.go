@@ -387,7 +387,7 @@ func (h *Hook) IsRecording() bool {
 }
 
 // Count returns a counter of the hook: "steps_written", "steps_dropped", "steps_failed",
-// "tensors_written", "bytes_written" or "bytes_queued" (the current size of the queue).  It
+// "tensors_written", "bytes_written", "bytes_queued" (the current size of the queue) or "selections".  It
 // returns -1 for any other name and after Close.
 func (h *Hook) Count(name string) int64 {
 	handle, err := h.handle.acquire()

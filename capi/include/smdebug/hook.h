@@ -207,8 +207,10 @@ SMD_FALLIBLE smd_hook_export_collections(smd_hook *hook) SMD_NOEXCEPT;
 SMD_API int32_t smd_hook_is_recording(const smd_hook *hook) SMD_NOEXCEPT;
 
 /* Returns a count since the hook was made: "steps_written", "steps_dropped" (the queue
- * was full), "steps_failed" (an error), "tensors_written", "bytes_written", or
- * "bytes_queued" (now); -1 for an unknown name.
+ * was full), "steps_failed" (an error), "tensors_written", "bytes_written", "bytes_queued" (now),
+ * or "selections"; -1 for an unknown name.  While a step is open, what smd_hook_wants() answers is
+ * the same as in an earlier one with the same number of selections: answers for many tensors need
+ * not be asked for again.
  * Thread: any.   Since: 1.0 */
 SMD_API int64_t smd_hook_count(const smd_hook *hook, const char *name) SMD_NOEXCEPT;
 

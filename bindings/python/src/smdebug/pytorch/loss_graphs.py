@@ -35,7 +35,8 @@ _NONE, _SUM = 0, 2  # of `reduction`
 
 # A loss that is the sum of several is not far from them.
 _MOST_NODES = 32
-# After so many losses without such a node, graphs of losses of that name are left alone.
+# After so many losses without such a node, or whose backward pass was over, graphs of losses of
+# that name are left alone.
 _MOST_TRIES = 8
 # Of scores: those of a large vocabulary take longer than a step.
 _MOST_ELEMENTS = 1 << 20
@@ -83,10 +84,12 @@ class LossGraphs:
 
     def _look(self, name: str, loss: Any, is_scaled: bool) -> None:
         found = list(_losses_behind(loss.grad_fn, is_scaled))
-        self._tries[name] = 0 if found else self._tries.get(name, 0) + 1
+        is_over = any(_is_over(each.node) for each in found)
+        # An error of PyTorch's costs a tenth of a millisecond: it is not raised at every step.
+        self._tries[name] = 0 if found and not is_over else self._tries.get(name, 0) + 1
         if not found:
             return
-        if any(_is_over(each.node) for each in found):
+        if is_over:
             self._warn(name)
             return
         self._read.add(name)

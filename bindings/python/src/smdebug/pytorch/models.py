@@ -96,6 +96,12 @@ class RegisteredModel:
         module = self._module()
         return {} if module is None else self._parameters[module].names_of(module)
 
+    @property
+    def changes(self) -> int:
+        """A number that is the same as long as the parameters are those that `names` returned."""
+        module = self._module()
+        return 0 if module is None else self._parameters[module].changes
+
     def needs(self) -> Tuple[int, List[bool]]:
         """Returns a number that is the same as long as the parameters are, and for each of them
         whether it needs a gradient."""

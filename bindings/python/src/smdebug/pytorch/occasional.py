@@ -8,6 +8,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, List, Tuple
 
+from smdebug import _raw
 from smdebug.pytorch.callbacks import AfterForward
 from smdebug.pytorch.collected import examples_of
 from smdebug.pytorch.torch_state import was_compiled
@@ -21,7 +22,7 @@ _NONE: List[_Watched] = []
 class Occasional:
     """Adds and removes callbacks of inner modules.
 
-    Rules are asked at each step, since nothing tells what may have changed their answers.
+    Rules are asked again when the core says that their answers may have changed.
 
     Parameters
     ----------
@@ -42,6 +43,9 @@ class Occasional:
         self._why: Any = None
         self._collected = b""
         self._groups: Tuple[Tuple[str, ...], ...] = ()
+        # What rules, or collections after all, want, and for which of the core's selections.
+        self._wanted_now = b""
+        self._selections = -1
 
     def add(self, key: int, module: Any, callback: AfterForward) -> None:
         """Knows one more module, of the model with that key."""
@@ -78,10 +82,14 @@ class Occasional:
         if why != self._why:
             self._why = why
             self._look(hook)
+            self._selections = -1
         if not hook._has_rules:
             return self._collected
-        flags: bytes = hook._saver.wanted(self._groups)
-        return flags
+        selections = _raw.smd_hook_count(hook._handle, "selections")
+        if selections != self._selections:
+            self._selections = selections
+            self._wanted_now = hook._saver.wanted(self._groups)
+        return self._wanted_now
 
     def _look(self, hook: Any) -> None:
         is_collected = [

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Protocol, Sequence, Set,
 
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.pytorch.optimizer_names import OptimizerNames
 from smdebug.pytorch.torch_state import is_compiling
 
 __all__ = ["NeverUpdated", "WatchedOptimizer", "inner_optimizer", "missing_gradients"]
@@ -73,17 +74,19 @@ def inner_optimizer(optimizer: Any) -> Any:
     return found
 
 
-def missing_gradients(named: Sequence[Tuple[str, Any]], optimizer: str) -> List[str]:
+def missing_gradients(
+    named: Sequence[Tuple[str, Any]], gradients: Sequence[Any], optimizer: str
+) -> List[str]:
     """Returns a name for each parameter that an update should change and that has no gradient.
 
     If none of the optimizer's parameters has one, the update changes nothing: returns one name.
     """
     missing = [
         f"missing_gradient/{name}"
-        for name, parameter in named
-        if parameter.grad is None and parameter.requires_grad and parameter.numel() > 0
+        for (name, parameter), gradient in zip(named, gradients)
+        if gradient is None and parameter.requires_grad and parameter.numel() > 0
     ]
-    if missing and all(parameter.grad is None for _, parameter in named):
+    if missing and all(each is None for each in gradients):
         return [f"idle_update/{optimizer}"]
     return missing
 
@@ -125,6 +128,7 @@ class WatchedOptimizer:
         self.named: List[Tuple[str, Any]] = []
         self.before: Dict[str, Any] = {}
         self.updates = 0
+        self.names = OptimizerNames()
         self._hook = hook
         self._optimizer = weakref.ref(optimizer)
         self._handles: List[Any] = []

@@ -134,7 +134,7 @@ class StepHook(FrameworkHook):
         return {}
 
     @cached_property
-    def _kinds_collected(self) -> Dict[Tuple[str, ...], bool]:
+    def _kinds_collected(self) -> Dict[Tuple[str, Tuple[str, ...]], bool]:
         """Whether anything of one kind is collected for these parameters."""
         return {}
 
@@ -436,27 +436,29 @@ class StepHook(FrameworkHook):
         self._save_settings(watched, optimizer)
         if self._owes_evaluation_mode:
             self._save_evaluation_mode()
-        watched.named = self._named_of(optimizer)
+        parameters = watched.names.parameters_of(optimizer, self._models)
+        watched.named = list(zip(watched.names.names, parameters))
+        if watched.names.unknown:
+            self._warn_of_unknown(watched.names.unknown)
         with self._late.batch():
             self._save_parameters(watched, inverse_scale(optimizer))
 
     def _save_parameters(self, watched: WatchedOptimizer, scale: Any) -> None:
         self._parts.tell(watched.named)
+        gradients = [parameter.grad for _, parameter in watched.named]
         if scale is None:
-            names: List[str] = []
             tensors: List[Any] = []
-            for name, parameter in watched.named:
-                names += (name, f"gradient/{name}")
-                tensors += (parameter, parameter.grad)
-            self._save_each(names, tensors)
+            for (_, parameter), gradient in zip(watched.named, gradients):
+                tensors += (parameter, gradient)
+            self._save_each(watched.names.with_gradients, tensors)
         else:
-            for name, parameter in watched.named:
+            for (name, parameter), gradient in zip(watched.named, gradients):
                 self._save(name, parameter)
-                self._save_unscaled(f"gradient/{name}", parameter.grad, scale)
-        missing = missing_gradients(watched.named, watched.name)
+                self._save_unscaled(f"gradient/{name}", gradient, scale)
+        missing = missing_gradients(watched.named, gradients, watched.name)
         if missing:
             self._save_each(missing, [torch.zeros((), device="cpu")] * len(missing))
-        if not self._may_collect("update/", watched.named):
+        if not self._may_collect("update/", watched.names.names):
             return
         for name, parameter in watched.named:
             if self._is_collected(f"update/{name}") and self.wants(f"update/{name}"):
@@ -493,15 +495,6 @@ class StepHook(FrameworkHook):
         self._is_saving = self._saves_step
         self._applied.add(watched)
 
-    def _named_of(self, optimizer: Any) -> List[Tuple[str, Any]]:
-        """Returns the parameters of an optimizer with the names that the models give them."""
-        names = {key: name for model in self._models for key, name in model.names().items()}
-        parameters = [each for group in optimizer.param_groups for each in group["params"]]
-        known = [(names[id(each)], each) for each in parameters if id(each) in names]
-        if len(known) < len(parameters):
-            self._warn_of_unknown(len(parameters) - len(known))
-        return known
-
     _has_warned_of_unknown = False
 
     def _warn_of_unknown(self, count: int) -> None:
@@ -529,7 +522,7 @@ class StepHook(FrameworkHook):
         """Saves what an update has changed."""
         named, before = watched.named, watched.before
         watched.forget()
-        if not before and not self._may_collect("optimizer_state/", named):
+        if not before and not self._may_collect("optimizer_state/", watched.names.names):
             self._late.end_guard()
             return
         try:
@@ -554,11 +547,11 @@ class StepHook(FrameworkHook):
         finally:
             self._late.end_guard()
 
-    def _may_collect(self, kind: str, named: List[Tuple[str, Any]]) -> bool:
+    def _may_collect(self, kind: str, names: Tuple[str, ...]) -> bool:
         """Returns False if nothing of a kind is collected, so that no parameter is looked at."""
-        key = (kind, *(name for name, _ in named))
+        key = (kind, names)
         if key not in self._kinds_collected:
-            examples = (f"{kind}{name}/exp_avg" for name, _ in named)
+            examples = (f"{kind}{name}/exp_avg" for name in names)
             self._kinds_collected[key] = self._collected.may_have_under(kind, examples)
         return self._kinds_collected[key]
 

@@ -520,8 +520,8 @@ public final class Hook extends TensorSink implements AutoCloseable {
   /**
    * Returns a counter of the hook.
    *
-   * @param name steps_written, steps_dropped, steps_failed, tensors_written, bytes_written or
-   *     bytes_queued (the current size of the queue)
+   * @param name steps_written, steps_dropped, steps_failed, tensors_written, bytes_written,
+   *     bytes_queued (the current size of the queue) or selections
    * @return the count, or -1 for an unknown name
    */
   public long count(String name) {
