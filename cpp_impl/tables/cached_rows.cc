@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "base/crc32c.h"
@@ -15,7 +17,7 @@ namespace smdebug::tables {
 namespace {
 
 // The last character is the version of the layout.
-constexpr std::string_view kMagic = "SMDROWS1";
+constexpr std::string_view kMagic = "SMDROWS2";
 constexpr size_t kChecksumEnd = kMagic.size() + sizeof(uint32_t);
 static_assert(std::endian::native == std::endian::little);
 
@@ -89,7 +91,7 @@ void PutStep(const CachedStep &step, Writer *out) {
   out->Put(step.step);
   out->Put(step.mode_step);
   out->Put(static_cast<int32_t>(step.mode));
-  out->Put(step.rows);
+  out->Put(step.list);
   out->PutText(step.name);
   out->PutText(step.version);
 }
@@ -98,12 +100,112 @@ bool GetStep(Reader *in, CachedStep *step) {
   step->step = in->Get<int64_t>();
   step->mode_step = in->Get<int64_t>();
   const auto mode = ModeFromNumber(in->Get<int32_t>());
-  step->rows = in->Get<uint32_t>();
+  step->list = in->Get<uint32_t>();
   step->name = in->GetText();
   step->version = in->GetText();
   if (mode) step->mode = *mode;
   return in->IsGood() && mode && step->step >= 0 && step->step <= kMaxStep;
 }
+
+// ---- narrow columns --------------------------------------------------------------------------
+
+// Times of one step lie close together.
+constexpr uint32_t kNoDelta = std::numeric_limits<uint32_t>::max();
+
+// Calls `visit` with the first row of each step, and the row after its last one.
+template <class Visit>
+void VisitSteps(const CachedRows &rows, const Visit &visit) {
+  size_t first = 0;
+  for (const CachedStep &step : rows.steps) {
+    visit(first, first + rows.RowsOf(step));
+    first += rows.RowsOf(step);
+  }
+}
+
+// Returns the first time of each step, and for each row how much later it is.  Returns nothing if
+// one is much later, or earlier.
+struct NearTimes {
+  std::vector<int64_t> begins;
+  std::vector<uint32_t> deltas;
+};
+std::optional<NearTimes> Narrow(const CachedRows &rows) {
+  NearTimes near;
+  near.deltas.reserve(rows.times.size());
+  bool are_near = true;
+  VisitSteps(rows, [&](size_t first, size_t end) {
+    near.begins.push_back(first == end ? CachedRows::kNoTime : rows.times[first]);
+    for (size_t row = first; row < end; ++row) {
+      const int64_t time = rows.times[row];
+      const uint64_t delta =
+          static_cast<uint64_t>(time) - static_cast<uint64_t>(near.begins.back());
+      are_near = are_near && (time == CachedRows::kNoTime || delta < kNoDelta);
+      near.deltas.push_back(time == CachedRows::kNoTime ? kNoDelta : static_cast<uint32_t>(delta));
+    }
+  });
+  if (!are_near) return {};
+  return near;
+}
+
+void PutTimes(const CachedRows &rows, Writer *out) {
+  const auto near = rows.times.empty() ? std::nullopt : Narrow(rows);
+  out->PutAll(near ? near->begins : std::vector<int64_t>());
+  near ? out->PutAll(near->deltas) : out->PutAll(rows.times);
+}
+
+bool GetTimes(Reader *in, CachedRows *rows) {
+  NearTimes near;
+  in->GetAll(&near.begins);
+  if (near.begins.empty()) {
+    in->GetAll(&rows->times);
+    return in->IsGood() && (rows->times.empty() || rows->times.size() == rows->Rows());
+  }
+  in->GetAll(&near.deltas);
+  const size_t count = rows->Rows();
+  if (!in->IsGood() || near.begins.size() != rows->steps.size() || near.deltas.size() != count) {
+    return false;
+  }
+  rows->times.resize(count);
+  auto begin = near.begins.begin();
+  VisitSteps(*rows, [&](size_t first, size_t end) {
+    const auto from = static_cast<uint64_t>(*begin++);
+    for (size_t row = first; row < end; ++row) {
+      const uint32_t delta = near.deltas[row];
+      rows->times[row] =
+          delta == kNoDelta ? CachedRows::kNoTime : static_cast<int64_t>(from + delta);
+    }
+  });
+  return true;
+}
+
+// Most statistics are of type float32.
+std::vector<float> Narrow(const std::vector<double> &numbers) {
+  std::vector<float> narrow(numbers.size());
+  bool are_same = true;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    narrow[i] = static_cast<float>(numbers[i]);
+    const auto again = std::bit_cast<uint64_t>(static_cast<double>(narrow[i]));
+    are_same = are_same & (again == std::bit_cast<uint64_t>(numbers[i]));
+  }
+  if (!are_same) narrow.clear();
+  return narrow;
+}
+
+void PutNumbers(const CachedRows::Numbers &numbers, Writer *out) {
+  const std::vector<float> narrow = Narrow(numbers.values);
+  out->PutAll(narrow);
+  if (narrow.empty()) out->PutAll(numbers.values);
+  out->PutAll(numbers.known);
+}
+
+void GetNumbers(Reader *in, CachedRows::Numbers *numbers) {
+  std::vector<float> narrow;
+  in->GetAll(&narrow);
+  numbers->values.assign(narrow.begin(), narrow.end());
+  if (narrow.empty()) in->GetAll(&numbers->values);
+  in->GetAll(&numbers->known);
+}
+
+// ---- what can be wrong -----------------------------------------------------------------------
 
 template <class Number>
 bool AllBelow(const std::vector<Number> &numbers, size_t limit) {
@@ -117,24 +219,31 @@ bool AreNumbersGood(const CachedRows::Numbers &numbers, size_t rows) {
          AllBelow(numbers.known, 2);
 }
 
-bool AreGood(const CachedRows &rows) {
-  const size_t count = rows.Rows();
-  const auto fits = [count](const auto &column) {
-    return column.empty() || column.size() == count;
+bool IsGood(const CachedList &list, const CachedRows &rows) {
+  const auto fits = [&list](const auto &column) {
+    return column.empty() || column.size() == list.Rows();
   };
-  uint64_t of_steps = 0;
-  for (const CachedStep &step : rows.steps) of_steps += step.rows;
-  if (of_steps != count || !fits(rows.dtypes) || !fits(rows.shape_of) || !fits(rows.times)) {
-    return false;
-  }
   const auto is_type = [](uint8_t type) {
     const auto dtype = static_cast<tensor::DType>(type);
     return dtype == tensor::DType::kInvalid || !tensor::DTypeName(dtype).empty();
   };
-  return AllBelow(rows.tensors, rows.names.size()) && AllBelow(rows.shape_of, rows.shapes.size()) &&
-         std::all_of(rows.dtypes.begin(), rows.dtypes.end(), is_type) &&
-         std::all_of(rows.numbers.begin(), rows.numbers.end(),
-                     [count](const auto &each) { return AreNumbersGood(each, count); });
+  return fits(list.dtypes) && fits(list.shape_of) && AllBelow(list.tensors, rows.names.size()) &&
+         AllBelow(list.shape_of, rows.shapes.size()) &&
+         std::all_of(list.dtypes.begin(), list.dtypes.end(), is_type);
+}
+
+bool GetLists(Reader *in, CachedRows *rows) {
+  rows->lists.resize(in->GetCount(3 * sizeof(uint64_t)));
+  for (CachedList &list : rows->lists) {
+    in->GetAll(&list.tensors);
+    in->GetAll(&list.dtypes);
+    in->GetAll(&list.shape_of);
+    if (!in->IsGood() || !IsGood(list, *rows)) return false;
+  }
+  const bool have_lists =
+      std::all_of(rows->steps.begin(), rows->steps.end(),
+                  [rows](const CachedStep &step) { return step.list < rows->lists.size(); });
+  return in->IsGood() && have_lists;
 }
 
 bool GetNames(Reader *in, CachedRows *rows) {
@@ -155,6 +264,12 @@ bool GetNames(Reader *in, CachedRows *rows) {
 
 }  // namespace
 
+size_t CachedRows::Rows() const {
+  size_t count = 0;
+  for (const CachedStep &step : steps) count += RowsOf(step);
+  return count;
+}
+
 std::string EncodeRows(const CachedRows &rows, std::string_view key) {
   Writer out;
   out.Out().append(kMagic);
@@ -166,15 +281,15 @@ std::string EncodeRows(const CachedRows &rows, std::string_view key) {
   for (const std::string &name : rows.names) out.PutText(name);
   out.Put(static_cast<uint64_t>(rows.shapes.size()));
   for (const auto &shape : rows.shapes) out.PutAll(shape);
-  out.PutAll(rows.tensors);
-  out.PutAll(rows.dtypes);
-  out.PutAll(rows.shape_of);
-  out.PutAll(rows.times);
-  out.Put(static_cast<uint64_t>(rows.numbers.size()));
-  for (const CachedRows::Numbers &each : rows.numbers) {
-    out.PutAll(each.values);
-    out.PutAll(each.known);
+  out.Put(static_cast<uint64_t>(rows.lists.size()));
+  for (const CachedList &list : rows.lists) {
+    out.PutAll(list.tensors);
+    out.PutAll(list.dtypes);
+    out.PutAll(list.shape_of);
   }
+  PutTimes(rows, &out);
+  out.Put(static_cast<uint64_t>(rows.numbers.size()));
+  for (const CachedRows::Numbers &each : rows.numbers) PutNumbers(each, &out);
   std::string bytes = std::move(out.Out());
   const uint32_t checksum = Crc32c(AsBytes(bytes).subspan(kChecksumEnd));
   std::memcpy(&bytes[kMagic.size()], &checksum, sizeof checksum);
@@ -193,17 +308,14 @@ std::optional<CachedRows> DecodeRows(ByteSpan bytes, std::string_view key) {
   for (CachedStep &step : rows.steps) {
     if (!GetStep(&in, &step)) return {};
   }
-  if (!GetNames(&in, &rows)) return {};
-  in.GetAll(&rows.tensors);
-  in.GetAll(&rows.dtypes);
-  in.GetAll(&rows.shape_of);
-  in.GetAll(&rows.times);
+  if (!GetNames(&in, &rows) || !GetLists(&in, &rows) || !GetTimes(&in, &rows)) return {};
   rows.numbers.resize(in.GetCount(2 * sizeof(uint64_t)));
+  const size_t count = rows.Rows();
   for (CachedRows::Numbers &each : rows.numbers) {
-    in.GetAll(&each.values);
-    in.GetAll(&each.known);
+    GetNumbers(&in, &each);
+    if (!in.IsGood() || !AreNumbersGood(each, count)) return {};
   }
-  if (!in.IsAtEnd() || !AreGood(rows)) return {};
+  if (!in.IsAtEnd()) return {};
   return rows;
 }
 

@@ -18,13 +18,23 @@ struct CachedStep {
   int64_t step = 0;
   int64_t mode_step = 0;
   Mode mode = Mode::kGlobal;
-  uint32_t rows = 0;
+  uint32_t list = 0;    // the position in CachedRows::lists of what its rows are of
   std::string name;     // of the file
   std::string version;  // storage::ListedFile's
 };
 
-// What one worker recorded in one folder of index files.  All columns have a value for each row, in
-// the order of `steps`, or are empty: unknown.
+// What the rows of a step are of, in their order.  Columns without values are unknown.
+struct CachedList {
+  std::vector<uint32_t> tensors;   // positions in CachedRows::names
+  std::vector<uint8_t> dtypes;     // tensor::DType
+  std::vector<uint32_t> shape_of;  // positions in CachedRows::shapes
+
+  size_t Rows() const { return tensors.size(); }
+  bool operator==(const CachedList &) const = default;
+};
+
+// What one worker recorded in one folder of index files.  `times` and `numbers` have a value for
+// each row, in the order of `steps`, or are empty: unknown.
 struct CachedRows {
   // A column of numbers.
   struct Numbers {
@@ -40,13 +50,12 @@ struct CachedRows {
   std::vector<CachedStep> steps;
   std::vector<std::string> names;            // of tensors
   std::vector<std::vector<int64_t>> shapes;  // the first is that of rows without one
-  std::vector<uint32_t> tensors;             // positions in `names`
-  std::vector<uint8_t> dtypes;               // tensor::DType
-  std::vector<uint32_t> shape_of;            // positions in `shapes`
+  std::vector<CachedList> lists;             // steps mostly share one
   std::vector<int64_t> times;                // microseconds since 1970, or kNoTime
   std::vector<Numbers> numbers;              // the statistics that were read, or the scalar
 
-  size_t Rows() const { return tensors.size(); }
+  size_t RowsOf(const CachedStep &step) const { return lists[step.list].Rows(); }
+  size_t Rows() const;
 };
 
 // Returns the bytes of a cache file.  `key` says what the rows are of.

@@ -63,9 +63,10 @@ bool CachedUnits::Match(const CachedRows &rows, Unit *unit) const {
   if (rows.numbers.size() != static_cast<size_t>(columns) || rows.times.size() != rows.Rows()) {
     return false;
   }
-  if (reads_.type && (rows.dtypes.size() != rows.Rows() || rows.shape_of.size() != rows.Rows())) {
-    return false;
-  }
+  const auto has_types = [](const CachedList &list) {
+    return list.dtypes.size() == list.Rows() && list.shape_of.size() == list.Rows();
+  };
+  if (reads_.type && !std::all_of(rows.lists.begin(), rows.lists.end(), has_types)) return false;
   unit->places.clear();
   size_t at = 0;
   for (const CachedStep &step : unit->steps) {
@@ -104,7 +105,7 @@ Status CachedUnits::Open(Unit *unit) {
     size_t first = 0;
     for (const CachedStep &step : rows->steps) {
       unit->first_rows.push_back(first);
-      first += step.rows;
+      first += rows->RowsOf(step);
     }
     unit->rows = std::make_unique<CachedRows>(*std::move(rows));
     return ResolveNames(unit);
@@ -129,17 +130,18 @@ size_t CachedUnits::AddPiece(size_t file, size_t skip, size_t most,
   const CachedStep &step = unit.rows->steps[place];
   *looked_at = 0;
   if (!request_.modes.empty() && !request_.modes.contains(step.mode)) return 0;
-  const size_t count = std::min<size_t>(step.rows - skip, most);
+  const std::vector<uint32_t> &tensors = unit.rows->lists[step.list].tensors;
+  const size_t count = std::min(tensors.size() - skip, most);
   *looked_at = count;
-  CachedPiece piece{
-      unit.rows.get(), &unit.names, &step, &unit.worker, unit.first_rows[place] + skip, count};
+  CachedPiece piece{unit.rows.get(),        &unit.names, &step, &unit.worker,
+                    unit.first_rows[place], skip,        count};
   piece.has_all = unit.has_all_names;
-  for (size_t row = piece.first; !piece.has_all && row < piece.first + count; ++row) {
-    if (!unit.names[unit.rows->tensors[row]].is_wanted) continue;
+  for (size_t row = skip; !piece.has_all && row < skip + count; ++row) {
+    if (!unit.names[tensors[row]].is_wanted) continue;
     piece.chosen.push_back(static_cast<uint32_t>(row));
   }
   if (piece.Count() > 0) pieces->push_back(std::move(piece));
-  return step.rows - skip - count;
+  return tensors.size() - skip - count;
 }
 
 void CachedUnits::Record(size_t file, const StepRows &step, std::span<const StepRow> rows) {

@@ -1,6 +1,5 @@
 #include "tables/cached_writer.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "tables/row_writer.h"
@@ -17,13 +16,9 @@ CachedWriter::CachedWriter(const Request &request, BatchBuilder *builder)
 namespace {
 
 // Steps mostly have the same tensors in the same order.
-template <class T>
-bool AreEqual(const std::vector<T> &all, const CachedPiece &piece, const CachedPiece *last) {
-  if (last == nullptr || last->rows != piece.rows) return false;
-  if (!piece.has_all || !last->has_all || piece.count != last->count) return false;
-  return std::equal(all.begin() + static_cast<std::ptrdiff_t>(piece.first),
-                    all.begin() + static_cast<std::ptrdiff_t>(piece.first + piece.count),
-                    all.begin() + static_cast<std::ptrdiff_t>(last->first));
+bool AreEqual(const CachedPiece &piece, const CachedPiece *last) {
+  return last != nullptr && &last->List() == &piece.List() && last->first == piece.first &&
+         last->count == piece.count && last->has_all == piece.has_all;
 }
 
 }  // namespace
@@ -49,12 +44,18 @@ void CachedWriter::Write(const std::string &trial, std::span<const CachedPiece> 
 }
 
 template <class T>
-std::span<const T> CachedWriter::Of(const std::vector<T> &all, const CachedPiece &piece,
+std::span<const T> CachedWriter::Of(std::span<const T> column, const CachedPiece &piece,
                                     std::vector<T> *memory) const {
-  if (piece.has_all) return std::span(all).subspan(piece.first, piece.count);
+  if (piece.has_all) return column.subspan(piece.first, piece.count);
   memory->clear();
-  for (const uint32_t row : piece.chosen) memory->push_back(all[row]);
+  for (const uint32_t row : piece.chosen) memory->push_back(column[row]);
   return *memory;
+}
+
+template <class T>
+std::span<const T> CachedWriter::OfAll(const std::vector<T> &all, const CachedPiece &piece,
+                                       std::vector<T> *memory) const {
+  return Of<T>(std::span(all).subspan(piece.first_of_step), piece, memory);
 }
 
 void CachedWriter::WriteColumn(size_t column, const std::string &trial, const CachedPiece &piece,
@@ -70,7 +71,7 @@ void CachedWriter::WriteColumn(size_t column, const std::string &trial, const Ca
     default: break;
   }
   const bool is_time = is_scalars_ ? column == kScalarTime : column == kTime;
-  if (is_time) return out->AddOptionals(Of(rows.times, piece, &times_), CachedRows::kNoTime);
+  if (is_time) return out->AddOptionals(OfAll(rows.times, piece, &times_), CachedRows::kNoTime);
   if (is_scalars_ && column == kScalarValue) return WriteNumbers(rows.numbers[0], piece, out);
   const uint32_t before = (1U << (column - kFirstStatistic)) - 1;
   WriteNumbers(rows.numbers[static_cast<size_t>(std::popcount(statistics_ & before))], piece, out);
@@ -78,21 +79,20 @@ void CachedWriter::WriteColumn(size_t column, const std::string &trial, const Ca
 
 void CachedWriter::WriteNames(size_t column, const CachedPiece &piece, const CachedPiece *last,
                               Column *out) {
+  if (AreEqual(piece, last)) return out->RepeatLast(piece.Count());
   const CachedRows &rows = *piece.rows;
+  const CachedList &list = piece.List();
   if (column == kDType) {
-    if (AreEqual(rows.dtypes, piece, last)) return out->RepeatLast(piece.count);
-    for (const uint8_t type : Of(rows.dtypes, piece, &flags_)) {
+    for (const uint8_t type : Of<uint8_t>(list.dtypes, piece, &flags_)) {
       out->AddOptional(tensor::DTypeName(static_cast<tensor::DType>(type)));
     }
   } else if (column == kShape) {
-    if (AreEqual(rows.shape_of, piece, last)) return out->RepeatLast(piece.count);
-    for (const uint32_t shape : Of(rows.shape_of, piece, &positions_)) {
+    for (const uint32_t shape : Of<uint32_t>(list.shape_of, piece, &positions_)) {
       const std::span<const int64_t> sizes(rows.shapes[shape]);
       shape == 0 ? out->AddNulls() : out->AddList(sizes);
     }
   } else {
-    if (AreEqual(rows.tensors, piece, last)) return out->RepeatLast(piece.count);
-    for (const uint32_t name : Of(rows.tensors, piece, &positions_)) {
+    for (const uint32_t name : Of<uint32_t>(list.tensors, piece, &positions_)) {
       column == kTensor ? out->AddTexts(rows.names[name])
                         : out->AddOptional((*piece.names)[name].collection);
     }
@@ -102,9 +102,9 @@ void CachedWriter::WriteNames(size_t column, const CachedPiece &piece, const Cac
 void CachedWriter::WriteNumbers(const CachedRows::Numbers &numbers, const CachedPiece &piece,
                                 Column *out) {
   if (numbers.values.empty()) return out->AddNulls(piece.Count());
-  const std::span<const double> values = Of(numbers.values, piece, &values_);
+  const std::span<const double> values = OfAll(numbers.values, piece, &values_);
   if (numbers.known.empty()) return out->AddNumbers(values);
-  const std::span<const uint8_t> known = Of(numbers.known, piece, &flags_);
+  const std::span<const uint8_t> known = OfAll(numbers.known, piece, &flags_);
   for (size_t i = 0; i < values.size(); ++i) {
     known[i] != 0 ? out->AddNumber(values[i]) : out->AddNulls();
   }

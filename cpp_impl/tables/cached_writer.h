@@ -24,11 +24,13 @@ struct CachedPiece {
   const std::vector<CachedName> *names;
   const CachedStep *step;
   const std::string *worker;
-  size_t first;
+  size_t first_of_step;  // its first row among all
+  size_t first;          // in the step
   size_t count;
-  std::vector<uint32_t> chosen = {};  // the rows that are wanted, if not all are
+  std::vector<uint32_t> chosen = {};  // the rows of the step that are wanted, if not all are
   bool has_all = true;
 
+  const CachedList &List() const { return rows->lists[step->list]; }
   size_t Count() const { return has_all ? count : chosen.size(); }
 };
 
@@ -43,10 +45,14 @@ class CachedWriter {
   void WriteColumn(size_t column, const std::string &trial, const CachedPiece &piece, Column *out);
   // Writes columns of texts and shapes.  `last` is the piece before, or NULL.
   void WriteNames(size_t column, const CachedPiece &piece, const CachedPiece *last, Column *out);
-  // Returns the values of the piece's rows.
+  // Returns the values of the piece's rows, of a column that begins with those of its step.
   template <class T>
-  std::span<const T> Of(const std::vector<T> &all, const CachedPiece &piece,
+  std::span<const T> Of(std::span<const T> column, const CachedPiece &piece,
                         std::vector<T> *memory) const;
+  // The same, of a column that begins with the first step.
+  template <class T>
+  std::span<const T> OfAll(const std::vector<T> &all, const CachedPiece &piece,
+                           std::vector<T> *memory) const;
   void WriteNumbers(const CachedRows::Numbers &numbers, const CachedPiece &piece, Column *out);
 
   const bool is_scalars_;

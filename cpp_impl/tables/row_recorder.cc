@@ -11,6 +11,9 @@
 namespace smdebug::tables {
 namespace {
 
+// Steps of one kind share a list with the last one of their kind.
+constexpr size_t kKinds = 8;
+
 // Adds what is missing at the end, and omits what all rows have in common.
 void Complete(size_t rows, CachedRows::Numbers *numbers) {
   if (numbers->values.empty()) return;
@@ -25,19 +28,20 @@ void Complete(size_t rows, CachedRows::Numbers *numbers) {
 RowRecorder::RowRecorder(const Reads &reads, bool is_scalars, uint64_t number)
     : reads_(reads), is_scalars_(is_scalars), number_(number) {
   rows_.shapes.emplace_back();
+  rows_.lists.emplace_back();  // that of steps without rows
   rows_.numbers.resize(is_scalars ? 1 : static_cast<size_t>(std::popcount(reads.statistics)));
 }
 
 void RowRecorder::Drop() {
   is_dropped_ = true;
   rows_ = {};
+  list_ = {};
   shapes_.clear();
 }
 
 uint64_t RowRecorder::Bytes() const {
-  const uint64_t of_row =
-      sizeof(uint32_t) + sizeof(int64_t) + (reads_.type ? 1 + sizeof(uint32_t) : 0);
-  uint64_t bytes = rows_.Rows() * of_row;
+  const uint64_t of_row = sizeof(uint32_t) + (reads_.type ? 1 + sizeof(uint32_t) : 0);
+  uint64_t bytes = rows_.times.size() * sizeof(int64_t) + (listed_ + list_.Rows()) * of_row;
   for (const CachedRows::Numbers &each : rows_.numbers) {
     bytes += each.values.size() * (sizeof(double) + 1);
   }
@@ -71,7 +75,7 @@ uint32_t RowRecorder::ShapeOf(const StepRow &row) {
 
 // Columns end with the last row of which the number is known.
 void RowRecorder::AddNumbers(const StepRow &row) {
-  const size_t before = rows_.Rows();
+  const size_t before = rows_.times.size();
   const auto add = [before](double number, CachedRows::Numbers *out) {
     out->values.resize(before, 0);
     out->known.resize(before, 0);
@@ -89,27 +93,45 @@ void RowRecorder::AddNumbers(const StepRow &row) {
   }
 }
 
+void RowRecorder::EndList() {
+  if (rows_.steps.empty()) return;
+  auto &lists = rows_.lists;
+  const size_t oldest = lists.size() - std::min(lists.size(), kKinds);
+  size_t at = lists.size();
+  while (at > oldest && lists[at - 1] != list_) --at;
+  if (at == oldest) {
+    listed_ += list_.Rows();
+    lists.push_back(list_);
+    at = lists.size();
+  }
+  rows_.steps.back().list = static_cast<uint32_t>(at - 1);
+  list_.tensors.clear();  // and keeps its memory
+  list_.dtypes.clear();
+  list_.shape_of.clear();
+}
+
 void RowRecorder::Add(const StepRows &step, std::span<const StepRow> rows) {
   if (is_dropped_) return;
   if (rows_.steps.empty() || rows_.steps.back().name != step.file->name) {
+    EndList();
     rows_.steps.push_back({step.file->step, step.mode_step, step.mode, 0, step.file->name, {}});
   }
-  rows_.steps.back().rows += static_cast<uint32_t>(rows.size());
   for (const StepRow &row : rows) {
     const bool can_keep = HasChecksums(row) && row.tensor->name.size() <= CachedRows::kLongestName;
     if (!can_keep) return Drop();
     AddNumbers(row);
-    rows_.tensors.push_back(NumberOf(*row.tensor));
+    list_.tensors.push_back(NumberOf(*row.tensor));
     rows_.times.push_back(row.time.value_or(CachedRows::kNoTime));
     if (!reads_.type) continue;
-    rows_.dtypes.push_back(static_cast<uint8_t>(TypeOfRow(row)));
-    rows_.shape_of.push_back(ShapeOf(row));
+    list_.dtypes.push_back(static_cast<uint8_t>(TypeOfRow(row)));
+    list_.shape_of.push_back(ShapeOf(row));
   }
   if (Bytes() > RowCache::kLargest) Drop();
 }
 
 std::optional<CachedRows> RowRecorder::Take(std::vector<CachedStep> steps) {
   if (is_dropped_) return {};
+  EndList();
   CachedRows rows = std::exchange(rows_, {});
   Drop();
   size_t next = 0;

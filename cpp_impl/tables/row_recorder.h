@@ -32,6 +32,8 @@ class RowRecorder {
   void AddNumbers(const StepRow &row);
   uint32_t NumberOf(const NamedTensor &tensor);
   uint32_t ShapeOf(const StepRow &row);
+  // Ends the list of the last step.
+  void EndList();
   uint64_t Bytes() const;
 
   const Reads reads_;
@@ -39,6 +41,8 @@ class RowRecorder {
   const uint64_t number_;
   bool is_dropped_ = false;
   CachedRows rows_;
+  size_t listed_ = 0;  // rows in the lists of `rows_`
+  CachedList list_;    // that of the last step, which is not among them yet
   std::map<std::vector<int64_t>, uint32_t> shapes_;
 };
 

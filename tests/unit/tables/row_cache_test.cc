@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
+#include "base/crc32c.h"
 #include "storage/temporary_folder.h"
 #include "tables/runs.h"
 
@@ -22,13 +26,11 @@ using testing::SizeIs;
 
 CachedRows SomeRows() {
   CachedRows rows;
-  rows.steps = {{5, 2, Mode::kEval, 2, "index/000000000/5_w.json", "v1"},
+  rows.steps = {{5, 2, Mode::kEval, 0, "index/000000000/5_w.json", "v1"},
                 {6, 3, Mode::kTrain, 1, "index/000000000/6_w.json", "v2"}};
   rows.names = {"loss", "naïve"};
   rows.shapes = {{}, {2, 3}, {}};
-  rows.tensors = {0, 1, 0};
-  rows.dtypes = {2, 0, 2};
-  rows.shape_of = {1, 0, 2};
+  rows.lists = {{{0, 1}, {2, 0}, {1, 0}}, {{0}, {2}, {2}}};
   rows.times = {7, CachedRows::kNoTime, 9};
   rows.numbers = {{{1, 2, 3}, {}}, {}, {{4, 5, 6}, {1, 0, 1}}};
   return rows;
@@ -62,12 +64,11 @@ TEST(CachedRows, DamageIsNoticed) {
 TEST(CachedRows, HostileContentIsRefused) {
   using Change = void (*)(CachedRows &);
   for (const Change change : std::initializer_list<Change>{
-           [](CachedRows &rows) { rows.tensors[1] = 2; },
-           [](CachedRows &rows) { rows.shape_of[0] = 3; },
-           [](CachedRows &rows) { rows.shape_of.pop_back(); },
-           [](CachedRows &rows) { rows.dtypes[0] = 200; },
-           [](CachedRows &rows) { rows.times.push_back(1); },
-           [](CachedRows &rows) { rows.steps[0].rows = 3; },
+           [](CachedRows &rows) { rows.lists[0].tensors[1] = 2; },
+           [](CachedRows &rows) { rows.lists[0].shape_of[0] = 3; },
+           [](CachedRows &rows) { rows.lists[1].shape_of.assign(2, 0); },
+           [](CachedRows &rows) { rows.lists[0].dtypes[0] = 200; },
+           [](CachedRows &rows) { rows.steps[0].list = 1; },
            [](CachedRows &rows) { rows.steps[0].step = -1; },
            [](CachedRows &rows) { rows.steps[0].mode = static_cast<Mode>(9); },
            [](CachedRows &rows) { rows.names[0] = "\xFF"; },
@@ -84,6 +85,66 @@ TEST(CachedRows, HostileContentIsRefused) {
     change(rows);
     EXPECT_FALSE(DecodeRows(AsBytes(EncodeRows(rows, "key")), "key"));
   }
+}
+
+// Changes a number that stands behind `before`, and makes the checksum right.
+std::string Patched(std::string bytes, std::string_view before, uint32_t number) {
+  const size_t place = bytes.find(before) + before.size();
+  std::memcpy(&bytes[place], &number, sizeof number);
+  const uint32_t checksum = Crc32c(AsBytes(bytes).subspan(12));
+  std::memcpy(&bytes[8], &checksum, sizeof checksum);
+  return bytes;
+}
+
+TEST(CachedRows, HostilePositionsAreRefused) {
+  const std::string bytes = EncodeRows(SomeRows(), "key");
+  // The second step: its number among those of its mode, and its mode.
+  const std::string step("\3\0\0\0\0\0\0\0\1\0\0\0", 12);
+  EXPECT_TRUE(DecodeRows(AsBytes(Patched(bytes, step, 1)), "key"));
+  for (const uint32_t list : {0U, 2U, 0xFFFFFFFFU}) {
+    EXPECT_FALSE(DecodeRows(AsBytes(Patched(bytes, step, list)), "key")) << list;
+  }
+}
+
+TEST(CachedRows, AnyNumberIsKeptAsItIs) {
+  const double huge = std::numeric_limits<double>::max();
+  const std::vector<std::vector<double>> columns = {
+      {0.5, -0.0, INFINITY}, {0.1, 1, 2}, {huge, -huge, 1}, {NAN, -NAN, 5e-324}, {1e-40, 0, 1}};
+  const int64_t day = int64_t{86400} * 1'000'000;
+  for (const std::vector<int64_t> &times :
+       std::vector<std::vector<int64_t>>{{day, day + 1, 5},
+                                         {day, 0, 5},
+                                         {0, day, 5},
+                                         {CachedRows::kNoTime, 7, CachedRows::kNoTime},
+                                         {INT64_MAX, INT64_MIN + 1, -1},
+                                         {0, (int64_t{1} << 32) - 2, 0},
+                                         {0, (int64_t{1} << 32) - 1, 0}}) {
+    CachedRows rows = SomeRows();
+    rows.times = times;
+    rows.numbers.clear();
+    for (const auto &column : columns) rows.numbers.push_back({column, {}});
+    const auto read = DecodeRows(AsBytes(EncodeRows(rows, "key")), "key");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->times, times);
+    ASSERT_EQ(read->numbers.size(), columns.size());
+    for (size_t i = 0; i < columns.size(); ++i) {
+      EXPECT_EQ(std::memcmp(read->numbers[i].values.data(), columns[i].data(), 24), 0) << i;
+    }
+  }
+}
+
+TEST(CachedRows, StepsShareWhatTheyHaveInCommon) {
+  CachedRows rows = SomeRows();
+  const size_t before = EncodeRows(rows, "key").size();
+  rows.steps.push_back(rows.steps[0]);
+  rows.times = {7, 8, 9, 10, 11};
+  rows.numbers = {};
+  const std::string bytes = EncodeRows(rows, "key");
+  EXPECT_LT(bytes.size(), before);
+  const auto read = DecodeRows(AsBytes(bytes), "key");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->Rows(), 5U);
+  EXPECT_EQ(read->times, rows.times);
 }
 
 class RowCacheTest : public testing::Test {
