@@ -51,6 +51,7 @@ struct Counts {
   Falling loss;
   LabelOrder order;
   bool has_too_many = false;
+  bool are_of_parts = false;
 };
 
 class ClassImbalance final : public Rule {
@@ -96,6 +97,7 @@ class ClassImbalance final : public Rule {
  private:
   static void Count(const Classified::Pair &pair, Counts *counts) {
     counts->loss.Add(pair.loss);
+    counts->are_of_parts |= pair.labels.are_of_parts;
     const std::vector<int64_t> &labels = pair.labels.classes;
     const std::vector<int64_t> &predictions = pair.predictions.classes;
     for (size_t i = 0; i < labels.size() && !counts->has_too_many; ++i) {
@@ -154,7 +156,10 @@ class ClassImbalance final : public Rule {
     finding.worker = pair.labels.worker;
     finding.tensor = pair.labels.tensor;
     finding.check = "imbalance";
-    if (weighted_.find(pair.labels.tensor) != weighted_.end()) finding.level = Level::kWorthALook;
+    // Of tokens and pixels most are of one class, and training weights may be for that.
+    const bool is_weighted = weighted_.find(pair.labels.tensor) != weighted_.end();
+    const bool is_usual = limits_.most_classes && counts.are_of_parts;
+    if (is_weighted || is_usual) finding.level = Level::kWorthALook;
     finding.value = ratio;
     finding.limit = limits_.imbalance;
     finding.message = StrCat(
@@ -216,10 +221,11 @@ constexpr ParameterSpec kParameters[] = {
     {"samples", "500", "500", "number of labels to count before an evaluation"},
     {"argmax", "False", "False",
      "true treats predictions as scores, one per class, and takes the largest"},
-    {"labels_regex", R"(.*labels|(CrossEntropy|NLL)Loss\w*_input_1$)",
-     R"(.*labels|(CrossEntropy|NLL)Loss\w*_input_1$)", "expression found in the names of labels"},
-    {"predictions_regex", R"(.*predictions|(CrossEntropy|NLL)Loss\w*_input_0$)",
-     R"(.*predictions|(CrossEntropy|NLL)Loss\w*_input_0$)",
+    {"labels_regex", R"(.*labels|(CrossEntropy|(?<![a-z])NLL)Loss\w*_input_1$)",
+     R"(.*labels|(CrossEntropy|(?<![a-z])NLL)Loss\w*_input_1$)",
+     "expression found in the names of labels"},
+    {"predictions_regex", R"(.*predictions|(CrossEntropy|(?<![a-z])NLL)Loss\w*_input_0$)",
+     R"(.*predictions|(CrossEntropy|(?<![a-z])NLL)Loss\w*_input_0$)",
      "expression found in the names of predictions"},
     {"num_classes", "None", "None", "number of classes; None: the classes seen so far"},
     {"samples_of_class", "0", "20", "minimum average number of labels per class"},

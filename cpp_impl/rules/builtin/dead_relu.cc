@@ -14,8 +14,8 @@ constexpr ActiveRange kPositive = {0, kNoNumber};
 
 class DeadRelu final : public Rule {
  public:
-  DeadRelu(Selector selector, const ActivityOptions &options)
-      : Rule("DeadRelu"), selector_(std::move(selector)), activity_(options) {}
+  DeadRelu(Selector selector, const ActivityOptions &options, double sure)
+      : Rule("DeadRelu"), selector_(std::move(selector)), activity_(options), sure_(sure) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return selector_.Matches(tensor, membership);
@@ -27,7 +27,8 @@ class DeadRelu final : public Rule {
     NoteEvaluated();
     const ActivityOptions &options = activity_.Options();
     if (!(*dead > options.threshold_layer)) return;
-    culprits_.Offer(sample, {*dead, *dead, options.threshold_layer}, [&] {
+    const Level level = *dead > sure_ ? Level::kFinding : Level::kWorthALook;
+    culprits_.Offer(sample, {*dead, *dead, options.threshold_layer, "", level}, [&] {
       return StrCat(Shortest(*dead), " % of the neurons of '", sample.Tensor(),
                     "' are dead: positive in less than ", Shortest(options.threshold_inactivity),
                     " % of the samples");
@@ -41,6 +42,7 @@ class DeadRelu final : public Rule {
  private:
   const Selector selector_;
   NeuronActivity activity_;
+  const double sure_;  // in percent
   Culprits culprits_;
 };
 
@@ -50,6 +52,8 @@ constexpr ParameterSpec kParameters[] = {
      "default matches names of MXNet, PyTorch and Keras, and adds the collection relu_output"},
     {"threshold_inactivity", "1.0", "1.0", kInactivityMeaning},
     kThresholdLayer,
+    {"sure_percent", "0", "90",
+     "up to this percentage of a layer it is worth a look: what is left may be enough"},
     kWindow,
     kLeastSamples,
     kUnit,
@@ -59,9 +63,10 @@ constexpr ParameterSpec kParameters[] = {
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(const ActivityOptions options, ActivityOptions::From(parameters));
+  SMD_ASSIGN_OR_RETURN(const double sure, parameters.Number("sure_percent", 0, 100));
   SMD_ASSIGN_OR_RETURN(Selector selector,
                        TensorsByRole(parameters, "tensor_regex", {"relu_output"}));
-  return std::unique_ptr<Rule>(std::make_unique<DeadRelu>(std::move(selector), options));
+  return std::unique_ptr<Rule>(std::make_unique<DeadRelu>(std::move(selector), options, sure));
 }
 
 }  // namespace

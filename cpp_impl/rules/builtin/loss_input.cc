@@ -20,7 +20,8 @@ enum Role : size_t { kScores, kNumbers, kTargets };
 
 // Scores of classes, which a softmax or a sigmoid turns into probabilities inside the loss, and
 // logarithms of probabilities.
-constexpr std::string_view kScoreInputs = R"((CrossEntropy|NLL|BCEWithLogits)Loss\w*_input_0$)";
+constexpr std::string_view kScoreInputs =
+    R"((CrossEntropy|(?<![a-z])NLL|BCEWithLogits)Loss\w*_input_0$)";
 constexpr std::string_view kNumberInputs = R"((MSE|L1|Huber)Loss\w*_input_0$)";
 constexpr std::string_view kNumberTargets = R"((MSE|L1|Huber)Loss\w*_input_1$)";
 

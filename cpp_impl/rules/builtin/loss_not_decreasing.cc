@@ -50,6 +50,10 @@ constexpr double kSmallPartOfChance = 0.1;
 constexpr double kWorseThanConstant = 1.5;
 constexpr int64_t kStepsToConstant = 40;
 constexpr double kWorseThanFirst = 2;
+// A loss that begins this near 0 measures no distance from the targets: that of a policy beside the
+// one it began as is 0 at first, and small while it learns.
+constexpr double kNearZero = 0.05;
+constexpr double kStillSmall = 0.5;
 
 enum Role : size_t { kLoss, kTarget, kWeight };
 
@@ -68,6 +72,7 @@ struct Comparison {
   int64_t steps;  // since the first one
   double error;   // the standard error of the difference
   bool was_below_0;
+  bool was_above_0;
 };
 
 // The mean and the spread of some losses.
@@ -113,6 +118,7 @@ class Curve {
     }
     ++losses_;
     was_below_0_ |= value < 0;
+    was_above_0_ |= value > 0;
     if (first_losses_.size() < kMostLosses) first_losses_.push_back(value);
     last_losses_.push_back(value);
     if (last_losses_.size() > kMostLosses) last_losses_.pop_front();
@@ -145,7 +151,8 @@ class Curve {
                       first_loss_,
                       step - first_step_,
                       ErrorOf(points_.end() - limits.window, before, limits),
-                      was_below_0_};
+                      was_below_0_,
+                      was_above_0_};
   }
 
  private:
@@ -198,6 +205,7 @@ class Curve {
   double first_loss_ = 0;
   size_t losses_ = 0;
   bool was_below_0_ = false;
+  bool was_above_0_ = false;
   std::vector<double> first_losses_;
   std::deque<double> last_losses_;
 };
@@ -310,7 +318,9 @@ class LossNotDecreasing final : public Rule {
     if (-fall * of_first > limits_.rise_percent) {
       if (limits_.learned_percent && IsSmallOrNoise(sample, losses)) return;
       const double rise = -fall * of_first;
-      culprits_.Offer(sample, {rise, rise, limits_.rise_percent, "increasing"}, [&] {
+      const Level level = limits_.learned_percent && IsNearZero(sample, losses) ? Level::kWorthALook
+                                                                                : Level::kFinding;
+      culprits_.Offer(sample, {rise, rise, limits_.rise_percent, "increasing", level}, [&] {
         return StrCat(Description(sample, losses), ": a rise of ", Shortest(rise),
                       " %, above the limit of ", Shortest(limits_.rise_percent), " %");
       });
@@ -375,9 +385,16 @@ class LossNotDecreasing final : public Rule {
            losses.now - losses.before < kSignificanceOfRise * losses.error;
   }
 
+  bool IsNearZero(const Sample &sample, const Comparison &losses) {
+    return std::max(std::abs(losses.first), std::abs(losses.first_loss)) < kNearZero &&
+           losses.now < kStillSmall && !ChanceOf(sample);
+  }
+
   // Trainings may take a while to get going, and losses besides the one that falls may stay.
   bool IsToBlame(const Sample &sample, const Comparison &losses) {
     if (!limits_.learned_percent) return true;
+    // It varies about 0, where there is nothing to reach: that of a critic, or of a policy.
+    if (losses.was_below_0 && losses.was_above_0) return false;
     const bool has_moved = losses.has_fallen || losses.most_fall >= *limits_.learned_percent;
     return losses.is_of_start &&
            UpdatesOf(sample, losses) >= static_cast<double>(limits_.start_steps) &&

@@ -18,8 +18,11 @@ struct Token {
 
 class NlpSequenceRatio final : public Rule {
  public:
-  NlpSequenceRatio(Selector selector, std::vector<Token> tokens)
-      : Rule("NLPSequenceRatio"), selector_(std::move(selector)), tokens_(std::move(tokens)) {}
+  NlpSequenceRatio(Selector selector, std::vector<Token> tokens, double sure)
+      : Rule("NLPSequenceRatio"),
+        selector_(std::move(selector)),
+        tokens_(std::move(tokens)),
+        sure_(sure) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return selector_.Matches(tensor, membership);
@@ -33,7 +36,8 @@ class NlpSequenceRatio final : public Rule {
       const double share = 100 * static_cast<double>(CountOf(*elements, token.value)) /
                            static_cast<double>(elements->ElementCount());
       if (!(share > token.most)) continue;
-      culprits_.Offer(sample, {share, share, token.most, token.token}, [&] {
+      const Level level = share > sure_ ? Level::kFinding : Level::kWorthALook;
+      culprits_.Offer(sample, {share, share, token.most, token.token, level}, [&] {
         return StrCat(Shortest(share), " % of '", sample.Tensor(), "' are the ", token.token,
                       "; the limit is ", Shortest(token.most), " %");
       });
@@ -58,6 +62,7 @@ class NlpSequenceRatio final : public Rule {
 
   const Selector selector_;
   const std::vector<Token> tokens_;
+  const double sure_;  // in percent
   Culprits culprits_;
 };
 
@@ -69,6 +74,8 @@ constexpr ParameterSpec kParameters[] = {
     {"token_values", "0", "0", "tokens to count, separated by commas"},
     {"token_thresholds_percent", "50", "66",
      "maximum percentage of each token in a sequence, separated by commas"},
+    {"sure_percent", "0", "90",
+     "up to this percentage it is worth a look: models may ignore padding"},
 };
 
 Result<std::vector<Token>> TokensOf(const Parameters &parameters) {
@@ -94,10 +101,11 @@ Result<std::vector<Token>> TokensOf(const Parameters &parameters) {
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(std::vector<Token> tokens, TokensOf(parameters));
+  SMD_ASSIGN_OR_RETURN(const double sure, parameters.Number("sure_percent", 0, 100));
   SMD_ASSIGN_OR_RETURN(Selector selector,
                        TensorsByRole(parameters, "tensor_regex", {"input_sequence"}));
   return std::unique_ptr<Rule>(
-      std::make_unique<NlpSequenceRatio>(std::move(selector), std::move(tokens)));
+      std::make_unique<NlpSequenceRatio>(std::move(selector), std::move(tokens), sure));
 }
 
 }  // namespace

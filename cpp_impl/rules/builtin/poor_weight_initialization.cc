@@ -83,6 +83,7 @@ class Beginning {
     const auto ends = sample.Quantiles({0.05, 0.95});
     if (!ends) return;
     const double range = (*ends)[1] - (*ends)[0];
+    if (options_.layers_only && range == 0 && IsSparse(sample)) return;
     if (!narrowest_.IsKnown() || range < narrowest_.value) narrowest_.Take(sample, range);
   }
 
@@ -164,6 +165,11 @@ class Beginning {
   bool HadWideGradients() const { return had_wide_gradients_; }
 
  private:
+  // Few rows of an embedding have a gradient in one step, and few weights that pruning has left.
+  static bool IsSparse(const Sample &sample) {
+    const tensor::Statistics *statistics = sample.GetStatistics();
+    return statistics != nullptr && statistics->zero_count < statistics->count && IsFinite(sample);
+  }
   struct Targets {
     ChanceLevel level;
     int64_t first = 0;  // how many at the first step

@@ -28,6 +28,10 @@ enum Role : size_t { kGradient, kWeight, kLoss, kRoles, kSmallGradient };
 constexpr std::string_view kSmallByNature =
     "(?i)embed|lora_|(^|[._/])(emb|wte|wpe|query|key|[qk](_proj|_lin)?|w[qk]|to_[qk])[._/]";
 
+// A ratio close to its limit may still be that of a beginning.
+constexpr double kCloseToLimit = 0.1;
+constexpr int64_t kLongerIfClose = 4;
+
 struct Options {
   double threshold;
   bool layers_only;
@@ -166,13 +170,14 @@ class OuterLayers {
 // Tells whether a ratio stays too small.  After a last layer of zeros it grows, and soon is not.
 class SmallRatio {
  public:
-  bool IsLastingly(bool is_small, double ratio, int64_t patience) {
+  // `least` is the number of steps before it counts, at least `patience`.
+  bool IsLastingly(bool is_small, double ratio, int64_t patience, int64_t least) {
     steps_ = is_small ? steps_ + 1 : 0;
     if (steps_ % patience == 0 || steps_ == 1) {
       grows_ = steps_ > 1 ? ratio > kGrowth * before_ : true;
       before_ = ratio;
     }
-    return steps_ >= patience && (patience == 1 || !grows_);
+    return steps_ >= least && (patience == 1 || !grows_);
   }
 
  private:
@@ -214,7 +219,9 @@ class VanishingGradient final : public Rule {
             const double ratio = first.size / last.size;
             const bool is_small =
                 ratio < *options_.ratio && !worker.losses.AreLow() && !worker.losses.HaveFallen();
-            if (!worker.ratio.IsLastingly(is_small, ratio, options_.patience)) return;
+            const bool is_close = ratio > kCloseToLimit * *options_.ratio;
+            const int64_t least = is_close ? kLongerIfClose * options_.patience : options_.patience;
+            if (!worker.ratio.IsLastingly(is_small, ratio, options_.patience, least)) return;
             Finding finding;
             finding.worker = name;
             finding.tensor = first.gradient;

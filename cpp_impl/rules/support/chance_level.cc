@@ -1,5 +1,6 @@
 #include "rules/support/chance_level.h"
 
+#include <cctype>
 #include <cmath>
 
 #include "tensor/dtype.h"
@@ -25,7 +26,10 @@ std::string_view Without(std::string_view tensor, std::string_view end) {
 std::string_view LossOfTarget(std::string_view tensor) {
   const std::string_view loss = Without(tensor, "_input_1");
   for (const std::string_view known : {"CrossEntropyLoss", "NLLLoss", "MSELoss"}) {
-    if (loss.find(known) == std::string_view::npos) continue;
+    const size_t place = loss.find(known);
+    if (place == std::string_view::npos) continue;
+    // PoissonNLLLoss and the like have no classes.
+    if (known == "NLLLoss" && place > 0 && std::islower(loss[place - 1]) != 0) continue;
     const size_t slash = loss.rfind('/');
     const bool is_of_function = slash != std::string_view::npos && loss.substr(slash + 1) == known;
     return is_of_function ? loss.substr(0, slash) : loss;

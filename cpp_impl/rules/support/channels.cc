@@ -5,8 +5,8 @@
 namespace smdebug::rules {
 namespace {
 
-// A run spans a few cache lines.  Shorter runs cost as much to fetch.
-constexpr int64_t kRunElements = 64;
+// A run of float32 is a cache line.  Longer ones would meet few channels, and few rows of an image.
+constexpr int64_t kRunElements = 16;
 
 int64_t Product(std::span<const int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
@@ -20,9 +20,10 @@ std::vector<ElementRun> SpreadRuns(int64_t count, int64_t most) {
   std::vector<ElementRun> spread;
   spread.reserve(static_cast<size_t>(runs));
   for (int64_t i = 0; i < runs; ++i) {
-    const auto first =
-        static_cast<double>(count) * static_cast<double>(i) / static_cast<double>(runs);
-    spread.push_back({static_cast<int64_t>(first), kRunElements});
+    const double middle =
+        static_cast<double>(count) * (static_cast<double>(i) + 0.5) / static_cast<double>(runs);
+    const int64_t first = static_cast<int64_t>(middle) - kRunElements / 2;
+    spread.push_back({std::clamp<int64_t>(first, 0, count - kRunElements), kRunElements});
   }
   return spread;
 }

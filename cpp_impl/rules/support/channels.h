@@ -18,8 +18,8 @@ struct ElementRun {
   int64_t size;
 };
 
-// Returns runs spread evenly over `count` elements.  They cover about `most` elements in all, or
-// every element if `most` is 0.
+// Returns runs spread evenly over `count` elements, each in the middle of its share.  They cover
+// about `most` elements in all, or every element if `most` is 0.
 std::vector<ElementRun> SpreadRuns(int64_t count, int64_t most);
 
 // Holds row-major elements aligned for their type.  Borrows the view's elements if they are

@@ -114,10 +114,23 @@ double Classified::LossOf(const Numbers &predictions, const Pair &pair) const {
   return count > 0 ? sum / count : std::nan("");
 }
 
+// Parts of a sample that do not count have labels below 0.
+bool Classified::AreOfParts(const Numbers &labels) const {
+  const auto is_ignored = [](double number) { return number < 0; };
+  return std::any_of(labels_.begin(), labels_.end(), [&](const Numbers &each) {
+    const bool is_same =
+        each.worker == labels.worker && each.numbers.size() == labels.numbers.size();
+    const bool has_parts = each.last_size > 1 && !AreShares(each.numbers, each.last_size);
+    return is_same &&
+           (has_parts || std::any_of(each.numbers.begin(), each.numbers.end(), is_ignored));
+  });
+}
+
 std::vector<Classified::Pair> Classified::Take() {
   std::vector<Pair> pairs;
   for (const Numbers &labels : labels_) {
-    Pair pair{{labels.worker, labels.tensor, ClassesOf(labels)}, {}, std::nan("")};
+    Pair pair{
+        {labels.worker, labels.tensor, ClassesOf(labels), AreOfParts(labels)}, {}, std::nan("")};
     const auto predictions = std::find_if(
         predictions_.begin(), predictions_.end(),
         [&](const Numbers &each) { return each.worker == labels.worker && !each.numbers.empty(); });

@@ -21,6 +21,7 @@ struct Classes {
   std::string worker;
   std::string tensor;
   std::vector<int64_t> classes;  // -1 for a number that is not a class
+  bool are_of_parts = false;     // of a sample, as of its tokens or pixels
 };
 
 // Collects the labels and predictions of a step and pairs those that belong together.  For one
@@ -63,6 +64,7 @@ class Classified {
   static Numbers NumbersOf(const Sample &sample);
   std::vector<int64_t> ClassesOf(const Numbers &labels) const;
   std::vector<int64_t> ClassesOf(const Numbers &predictions, size_t count) const;
+  bool AreOfParts(const Numbers &labels) const;
   bool AreScores(const Numbers &predictions, size_t count) const;
   double LossOf(const Numbers &predictions, const Pair &pair) const;
 

@@ -1,5 +1,6 @@
 #include "rules/support/neuron_activity.h"
 
+#include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -8,6 +9,9 @@ namespace smdebug::rules {
 namespace {
 
 constexpr int64_t kMost = int64_t{1} << 40;
+
+// All elements of a tensor are read only when its sample looks wrong, and if they are this many.
+constexpr int64_t kMostChecked = int64_t{1} << 22;
 
 // The number of elements that a loop processes at once, so that the compiler vectorises it.
 constexpr size_t kLanes = 16;
@@ -71,31 +75,45 @@ std::optional<Channels> NeuronActivity::NeuronsOf(const tensor::View &view) cons
   return Channels::Along(view.shape, static_cast<size_t>(axis));
 }
 
+void NeuronActivity::Count(const tensor::View &view, const Channels &neurons, int64_t most,
+                           const ActiveRange &range, Counts *counts) const {
+  const int64_t seen = ChannelPlan::Make(neurons, most).seen.channels;
+  if (counts->active.size() != static_cast<size_t>(seen)) {
+    *counts = {std::vector<uint32_t>(static_cast<size_t>(seen)), 0, 0};
+  }
+  const SeenChannels now =
+      ForEachChannelRun(view, neurons, most,
+                        [&]<class T>(int64_t neuron, int64_t step, const T *numbers, size_t count) {
+                          const auto low = static_cast<T>(range.low);
+                          const auto high = static_cast<T>(range.high);
+                          uint32_t *active = counts->active.data() + neuron;
+                          if (step == 1) return CountActive(numbers, count, low, high, active);
+                          *active += SumActive(numbers, count, low, high);
+                        });
+  counts->samples += now.elements_each;
+  ++counts->steps;
+}
+
 std::optional<double> NeuronActivity::InactiveShare(const Sample &sample,
                                                     const ActiveRange &range) {
   const tensor::View *view = sample.RealElements();
   if (view == nullptr) return std::nullopt;
   const std::optional<Channels> neurons = NeuronsOf(*view);
   if (!neurons) return std::nullopt;
-  const int64_t seen = ChannelPlan::Make(*neurons, options_.sample).seen.channels;
   Counts &counts = counts_.Of(sample);
-  if (counts.active.size() != static_cast<size_t>(seen)) {
-    counts = {std::vector<uint32_t>(static_cast<size_t>(seen)), 0, 0};
-  }
-  const SeenChannels now =
-      ForEachChannelRun(*view, *neurons, options_.sample,
-                        [&]<class T>(int64_t neuron, int64_t step, const T *numbers, size_t count) {
-                          const auto low = static_cast<T>(range.low);
-                          const auto high = static_cast<T>(range.high);
-                          uint32_t *active = counts.active.data() + neuron;
-                          if (step == 1) return CountActive(numbers, count, low, high, active);
-                          *active += SumActive(numbers, count, low, high);
-                        });
-  counts.samples += now.elements_each;
-  if (++counts.steps < options_.window && counts.samples < options_.least_samples) {
+  Count(*view, *neurons, options_.sample, range, &counts);
+  if (counts.steps < options_.window && counts.samples < options_.least_samples) {
     return std::nullopt;
   }
-  return ShareOfInactive(std::exchange(counts, {}));
+  const double share = ShareOfInactive(std::exchange(counts, {}));
+  const bool is_all = options_.sample <= 0 || view->ElementCount() <= options_.sample;
+  if (is_all || !(share > options_.threshold_layer) || view->ElementCount() > kMostChecked) {
+    return share;
+  }
+  // Neurons differ more than a sample of them shows.  What is inactive is so in this step, too.
+  Counts of_step;
+  Count(*view, *neurons, 0, range, &of_step);
+  return std::min(share, ShareOfInactive(of_step));
 }
 
 double NeuronActivity::ShareOfInactive(const Counts &counts) const {

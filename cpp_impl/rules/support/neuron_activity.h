@@ -68,6 +68,9 @@ class NeuronActivity {
   };
 
   std::optional<Channels> NeuronsOf(const tensor::View &view) const;
+  // Counts the tensor's samples, of `most` elements.
+  void Count(const tensor::View &view, const Channels &neurons, int64_t most,
+             const ActiveRange &range, Counts *counts) const;
   double ShareOfInactive(const Counts &counts) const;
 
   const ActivityOptions options_;

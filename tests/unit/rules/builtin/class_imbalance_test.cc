@@ -41,6 +41,28 @@ TEST(ClassImbalanceTest, WeightedClassesAreWorthALook) {
   EXPECT_EQ(evaluated.findings[1].level, Level::kFinding);
 }
 
+// Of tokens and pixels most are of one class.
+TEST(ClassImbalanceTest, LabelsOfPartsAreWorthALook) {
+  const auto level_of = [](const std::vector<double> &labels, std::vector<int64_t> shape,
+                           Profile profile = Profile::kCalibrated) {
+    FakeSource source;
+    source.Step(3)
+        .Save("Model_input_labels", labels, std::move(shape))
+        .Save("CrossEntropyLoss_input_1", labels);
+    const Evaluated evaluated = Evaluate(kRule, {}, source, profile);
+    EXPECT_THAT(evaluated.Checks(), ElementsAre("imbalance", "imbalance"));
+    EXPECT_EQ(evaluated.findings[0].level, evaluated.findings[1].level);
+    return evaluated.findings[0].level;
+  };
+  std::vector<double> labels = Labels(970, 30);
+  EXPECT_EQ(level_of(labels, {100, 10}), Level::kWorthALook);
+  EXPECT_EQ(level_of(labels, {100, 10}, Profile::kAws), Level::kFinding);
+  EXPECT_EQ(level_of(labels, {1000, 1}), Level::kFinding);
+  EXPECT_EQ(level_of(labels, {1000}), Level::kFinding);
+  labels[500] = -100;  // padding
+  EXPECT_EQ(level_of(labels, {1000}), Level::kWorthALook);
+}
+
 TEST(ClassImbalanceTest, AClassThatTheLossIgnoresDoesNotCount) {
   FakeSource source;
   source.Include("losses_ignoring_a_class", "^CrossEntropyLoss_input_");

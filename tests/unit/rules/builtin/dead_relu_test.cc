@@ -44,6 +44,34 @@ TEST(DeadReluTest, ALayerOfWhichHalfTheNeuronsWorkIsNot) {
   EXPECT_THAT(Evaluate(kRule, {{"threshold_layer", "60"}}, source).findings, IsEmpty());
 }
 
+TEST(DeadReluTest, ATenthOfALayerMayBeEnough) {
+  FakeSource source;
+  source.Step(0).Save("relu_output", Outputs(100, 40, 35), {100, 40});
+  source.Step(1).Save("relu_output", Outputs(100, 40, 38), {100, 40});
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(0, 1));
+  EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
+  EXPECT_EQ(evaluated.findings[1].level, Level::kFinding);
+}
+
+// The sample of a tensor shows few of its neurons.
+TEST(DeadReluTest, NeighboursMayDifferFromTheOthers) {
+  constexpr size_t kNeurons = 1024;
+  constexpr size_t kSamples = 200;
+  for (const size_t dead : {size_t{48}, size_t{1000}}) {
+    for (size_t first = 0; first + dead <= kNeurons; first += 97) {
+      std::vector<double> outputs(kSamples * kNeurons, 1);
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        if (i % kNeurons - first < dead) outputs[i] = 0;
+      }
+      FakeSource source;
+      source.Step(0).Save("relu_output", outputs, {kSamples, kNeurons});
+      EXPECT_EQ(Evaluate(kRule, {}, source, Profile::kCalibrated).findings.size(), dead / 1000)
+          << first;
+    }
+  }
+}
+
 TEST(DeadReluTest, ANeuronIsActiveAtTheThresholdExactly) {
   FakeSource source;
   std::vector<double> outputs(100, -1);

@@ -92,6 +92,14 @@ TEST(LossInputTest, WhatTakesLogarithmsGetsThem) {
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("takes logarithms"));
 }
 
+TEST(LossInputTest, LossesThatAreNamedAlikeTakeOtherNumbers) {
+  for (const char *name : {"PoissonNLLLoss_input_0", "loss/GaussianNLLLoss_input_0"}) {
+    EXPECT_EQ(OfSoftmax(name, false, Identity).result.status, RuleStatus::kNoTensors) << name;
+  }
+  EXPECT_THAT(OfSoftmax("loss/NLLLoss_input_0", false, Identity).Checks(),
+              Contains("probabilities"));
+}
+
 TEST(LossInputTest, EqualScoresMayAddUpToOne) {
   EXPECT_EQ(OfScores([](double) { return 0.25; }, false).result.status, RuleStatus::kPassed);
 }

@@ -263,6 +263,23 @@ TEST_F(Calibrated, ALossBelowZeroMayComeBack) {
   EXPECT_THAT(Of(losses).Checks(), testing::Contains("increasing"));
 }
 
+// That of a policy beside the one it began as is 0 at first, and grows as it learns.
+TEST_F(Calibrated, ALossThatBeginsAtZeroMayGrowALittle) {
+  std::vector<double> losses;
+  for (int i = 0; i < 60; ++i) losses.push_back(0.002 + 0.001 * i);
+  const Evaluated evaluated = Of(losses);
+  EXPECT_THAT(evaluated.Checks(), testing::Contains("increasing"));
+  for (const Finding &each : evaluated.findings) EXPECT_EQ(each.level, Level::kWorthALook);
+  for (int i = 0; i < 60; ++i) losses.push_back(0.1 + 0.1 * i);
+  EXPECT_EQ(Of(losses).findings.back().level, Level::kFinding);
+}
+
+TEST_F(Calibrated, ALossAboutZeroHasNothingToReach) {
+  std::vector<double> losses;
+  for (int i = 0; i < 120; ++i) losses.push_back(i % 2 == 0 ? 0.01 : -0.01);
+  EXPECT_THAT(Of(losses).findings, IsEmpty());
+}
+
 TEST_F(Calibrated, StepsThatChangeNoWeightDoNotCount) {
   const auto with_accumulation = [](int64_t batches) {
     FakeSource source;

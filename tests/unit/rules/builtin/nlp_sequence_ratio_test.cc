@@ -29,6 +29,17 @@ TEST(NlpSequenceRatioTest, SequencesOfMostlyPaddingAreFound) {
             "75 % of 'embedding0_input_0' are the token 0; the limit is 50 %");
 }
 
+TEST(NlpSequenceRatioTest, ModelsMayIgnoreSomePadding) {
+  FakeSource source;
+  source.Step(0).Save(kTokens, {0, 0, 0, 7}).Save("embed2_input_0", {0, 0, 5, 7});
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Tensors(), ElementsAre(kTokens));
+  EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
+  EXPECT_EQ(
+      Evaluate(kRule, {{"sure_percent", "70"}}, source, Profile::kCalibrated).findings[0].level,
+      Level::kFinding);
+}
+
 TEST(NlpSequenceRatioTest, EachTokenHasItsThreshold) {
   FakeSource source;
   source.Step(0).Save(kTokens, {0, 3, 3, -1}).Save("embed2_input_0", {3, 3, 3, 3});

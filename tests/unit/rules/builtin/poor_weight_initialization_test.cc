@@ -145,6 +145,23 @@ TEST(PoorWeightInitializationTest, StepsThatLossScalingSkipsDoNotCount) {
       Evaluate(kRule, {{"loss_scaling", "False"}}, source, Profile::kCalibrated).findings.empty());
 }
 
+// Few rows of an embedding have one, or few weights that pruning has left.
+TEST(PoorWeightInitializationTest, AGradientMayBeSparse) {
+  const auto checks_of = [](double rest) {
+    FakeSource source;
+    for (int64_t step = 0; step < 12; ++step) {
+      std::vector<double> gradient(100, 0);
+      gradient[50] = rest;
+      source.Step(step, Mode::kTrain, step)
+          .Save("gradient/w", gradient, {10, 10})
+          .Save("loss", {2});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(checks_of(0.5), IsEmpty());
+  EXPECT_THAT(checks_of(0), testing::Not(IsEmpty()));
+}
+
 TEST(PoorWeightInitializationTest, OnlyTheFirstGradientsOfAnAdapterMayBeZero) {
   const auto with_gradients = [](double first, double later) {
     FakeSource source;

@@ -203,6 +203,12 @@ TEST(VanishingGradientTest, ARatioThatGrowsIsLeftAlone) {
   EXPECT_THAT(StepsOf(layers, 1.01), Not(IsEmpty()));
 }
 
+TEST(VanishingGradientTest, ARatioCloseToItsLimitMayBeThatOfABeginning) {
+  const std::vector<OfLayer> layers = {{"in.weight", {4, 4}, 5e-4}, {"out.weight", {4, 4}, 1}};
+  EXPECT_THAT(StepsOf(layers), testing::ElementsAre(19));
+  EXPECT_THAT(StepsOf(layers, 1.05), IsEmpty());
+}
+
 TEST(VanishingGradientTest, KerasNamesWeightsOtherwiseThanGradients) {
   EXPECT_THAT(StepsOf({{"dense/kernel", {4, 4}, 1e-6}, {"dense_1/kernel", {4, 4}, 1}}, 1, true),
               Not(IsEmpty()));

@@ -36,6 +36,8 @@ TEST(ChanceLevelTest, TargetAndOutputNameTheirLoss) {
   EXPECT_EQ(LossOfOutput("loss_output_0"), "loss");
   EXPECT_EQ(LossOfTarget("loss/term/MSELoss_input_1"), "loss/term");
   EXPECT_EQ(LossOfTarget("GAN/myMSELoss_input_1"), "GAN/myMSELoss");
+  EXPECT_EQ(LossOfTarget("loss/NLLLoss_input_1"), "loss");
+  EXPECT_EQ(LossOfTarget("PoissonNLLLoss_input_1"), "");
   EXPECT_EQ(LossOfTarget("CrossEntropyLoss_input_0"), "");
   EXPECT_EQ(LossOfTarget("fc_input_1"), "");
 }
