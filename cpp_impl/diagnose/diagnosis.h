@@ -30,8 +30,8 @@ Chances ChancesOf(const Findings &findings, const Table &table);
 // were right in runs that the weights were not fitted to.
 double ConfidenceOf(double chance, const Table &table);
 
-// Returns at most three causes of the table, the likeliest first; none if nothing was found, or if
-// what was found speaks for none of them.
+// Returns at most three causes of the table, the likeliest first; none if nothing was found that is
+// more than worth a look, or if what was found speaks for none of them.
 std::vector<LikelyCause> Diagnose(const Findings &findings,
                                   const std::vector<rules::RuleResult> &results,
                                   const Table &table);

@@ -66,12 +66,12 @@ Findings GroupsOf(const std::vector<rules::Evidence> &evidence) {
     group.count += each.count;
     ++group.tensors;
     if (each.is_clue) continue;
+    all.has_findings = all.has_findings || each.is_sure;
     rules.insert(each.first.rule);
     first_step = std::min(first_step, each.first.place.step);
   }
-  all.has_findings = !rules.empty();
   for (Group &group : all.groups) group.traits = TraitsOf(group, first_step);
-  if (!all.has_findings) return all;
+  if (rules.empty()) return all;
   all.traits = Bit(Trait::kEarly, first_step <= kLastEarlyStep) |
                Bit(Trait::kLate, first_step > kLastStepBeforeLate) |
                Bit(Trait::kAlone, rules.size() == 1);

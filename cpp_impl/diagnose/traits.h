@@ -42,7 +42,7 @@ struct Group {
 struct Findings {
   std::vector<Group> groups;  // in the order in which rules reported them
   uint32_t traits = 0;        // of all findings together
-  bool has_findings = false;  // not only clues
+  bool has_findings = false;  // not only clues, and what is worth a look
 
   bool Has(Trait trait) const { return (traits >> static_cast<uint32_t>(trait) & 1) != 0; }
 };

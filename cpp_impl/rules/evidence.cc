@@ -17,13 +17,16 @@ std::string KeyOf(const Finding &finding) {
 }  // namespace
 
 void EvidenceLog::Note(const Finding &finding, bool is_clue) {
+  const bool is_sure = !is_clue && finding.level == Level::kFinding;
   std::string key = KeyOf(finding);
   if (const auto known = places_.find(key); known != places_.end()) {
-    ++all_[known->second].count;
+    Evidence &evidence = all_[known->second];
+    ++evidence.count;
+    evidence.is_sure = evidence.is_sure || is_sure;
     return;
   }
   if (all_.size() >= kMostEntries) return;
-  all_.push_back({finding, 1, is_clue});
+  all_.push_back({finding, 1, is_clue, is_sure});
   places_.emplace(std::move(key), all_.size() - 1);
 }
 

@@ -16,6 +16,7 @@ struct Evidence {
   Finding first;
   int64_t count = 0;
   bool is_clue = false;
+  bool is_sure = false;  // one of them is more than worth a look
 };
 
 // Keeps the first findings, in the order in which they came.  For one thread.

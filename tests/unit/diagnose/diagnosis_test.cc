@@ -47,6 +47,7 @@ std::vector<Evidence> EvidenceOf(const std::vector<Found> &found) {
     evidence.first.place.step = each.step;
     evidence.count = each.count - (each.tensors - 1);
     evidence.is_clue = each.is_clue;
+    evidence.is_sure = !each.is_clue;
     all.push_back(evidence);
     for (int64_t i = 1; i < each.tensors; ++i) {
       evidence.first.tensor = StrCat(each.tensor, " ", i);
@@ -71,6 +72,13 @@ std::vector<std::pair<Example, const Table *>> EveryExample() {
 const std::vector<Found> kNeverReset = {
     {"UpdateNotApplied", "accumulating", "gradient/Sequential_0.weight", 9, 90},
     {"UpdateNotApplied", "accumulating", "gradient/Sequential_2.weight", 9, 90}};
+
+TEST(DiagnosisTest, WhatIsOnlyWorthALookHasNoCause) {
+  std::vector<Evidence> evidence = EvidenceOf(kNeverReset);
+  EXPECT_THAT(Diagnose(GroupsOf(evidence), {}, GeneralTable()), Not(IsEmpty()));
+  for (Evidence &each : evidence) each.is_sure = false;
+  EXPECT_THAT(Diagnose(GroupsOf(evidence), {}, GeneralTable()), IsEmpty());
+}
 
 TEST(DiagnosisTest, ChancesAreThoseOfTheToolThatFitsTheTable) {
   for (const auto &[example, table] : EveryExample()) {

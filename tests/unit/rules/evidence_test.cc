@@ -29,6 +29,18 @@ TEST(EvidenceLogTest, KeepsTheFirstFindingOfEachTensorAndCountsTheOthers) {
   EXPECT_EQ(log.All()[2].first.check, "y");
 }
 
+TEST(EvidenceLogTest, OneThatIsMoreThanWorthALookCounts) {
+  EvidenceLog log;
+  Finding look = FindingOf("A", "x", "w", 3);
+  look.level = Level::kWorthALook;
+  log.Note(look);
+  EXPECT_FALSE(log.All()[0].is_sure);
+  log.Note(FindingOf("A", "x", "w", 4));
+  EXPECT_TRUE(log.All()[0].is_sure);
+  log.Note(look);
+  EXPECT_TRUE(log.All()[0].is_sure);
+}
+
 TEST(EvidenceLogTest, AClueIsNoFinding) {
   EvidenceLog log;
   log.Note(FindingOf("A", "x", "w", 3));
