@@ -27,7 +27,8 @@ class AllZero final : public Rule {
         least_(least) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.Matches(tensor, membership);
+    // What is not trained stays as it began.
+    return !membership.IsIn("frozen", tensor) && selector_.Matches(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {

@@ -1,7 +1,6 @@
 // Finds rare classes, classes that the model misses, and samples that come sorted by their class.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -16,9 +15,6 @@
 namespace smdebug::rules {
 namespace {
 
-// The collection of what losses with a weight for each class take: the training knows of its rare
-// classes.
-constexpr std::string_view kWeightedLosses = "weighted_losses";
 // Labels with more distinct values than this are not classes.
 constexpr size_t kMostClasses = 10'000;
 // Where most labels agree anyway, their order says little.
@@ -61,7 +57,6 @@ class ClassImbalance final : public Rule {
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
-    if (membership.IsIn(kWeightedLosses, tensor)) weighted_.emplace(tensor);
     return classified_.RoleOf(tensor, membership);
   }
 
@@ -157,9 +152,8 @@ class ClassImbalance final : public Rule {
     finding.tensor = pair.labels.tensor;
     finding.check = "imbalance";
     // Of tokens and pixels most are of one class, and training weights may be for that.
-    const bool is_weighted = weighted_.find(pair.labels.tensor) != weighted_.end();
     const bool is_usual = limits_.most_classes && counts.are_of_parts;
-    if (is_weighted || is_usual) finding.level = Level::kWorthALook;
+    if (pair.labels.are_weighted || is_usual) finding.level = Level::kWorthALook;
     finding.value = ratio;
     finding.limit = limits_.imbalance;
     finding.message = StrCat(
@@ -209,7 +203,6 @@ class ClassImbalance final : public Rule {
   }
 
   mutable Classified classified_;
-  mutable std::set<std::string, std::less<>> weighted_;  // tensors of kWeightedLosses
   const Limits limits_;
   TensorStates<Counts> counts_;  // by mode and worker
 };

@@ -113,7 +113,11 @@ class Confusion final : public Rule {
       const bool goes_on = confused_steps > 0 && !loss.Falls();
       confused_steps = found.All().empty() ? 0 : goes_on ? confused_steps + 1 : 1;
       if (confused_steps < limits_.patience) continue;
-      for (Finding &finding : found.All()) findings.Add(std::move(finding));
+      for (Finding &finding : found.All()) {
+        // Such a loss would rather take many for a rare class than miss one.
+        if (pair.labels.are_weighted) finding.level = Level::kWorthALook;
+        findings.Add(std::move(finding));
+      }
     }
   }
 

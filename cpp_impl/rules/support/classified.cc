@@ -39,6 +39,15 @@ bool AreWhole(const std::vector<double> &numbers) {
   });
 }
 
+// Reports whether what was predicted for the first or second class are no probabilities, but scores
+// or numbers of another output.
+bool AreBeyond(const std::vector<double> &predictions) {
+  constexpr double kRounding = 1e-3;
+  return !AreWhole(predictions) &&
+         std::any_of(predictions.begin(), predictions.end(),
+                     [](double number) { return number < -kRounding || number > 1 + kRounding; });
+}
+
 // Reports whether labels are counts, and what was predicted are their means: nothing says then that
 // they are classes.
 bool AreNumbers(const std::vector<double> &labels, const std::vector<double> &predictions) {
@@ -138,7 +147,12 @@ std::vector<Classified::Pair> Classified::Take() {
       predictions->numbers.clear();
       continue;
     }
-    if (predictions != predictions_.end()) {
+    pair.labels.are_weighted = weighted_.contains(labels.tensor);
+    const bool are_other = predictions != predictions_.end() &&
+                           labels.numbers.size() == predictions->numbers.size() &&
+                           AreBeyond(predictions->numbers);
+    if (are_other) predictions->numbers.clear();
+    if (predictions != predictions_.end() && !are_other) {
       pair.predictions = {predictions->worker, predictions->tensor,
                           ClassesOf(*predictions, pair.labels.classes.size())};
       pair.loss = LossOf(*predictions, pair);

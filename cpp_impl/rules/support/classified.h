@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,9 @@ namespace smdebug::rules {
 
 // The collection of the inputs of losses that leave out a class.
 inline constexpr std::string_view kIgnoringLosses = "losses_ignoring_a_class";
+// The collection of what losses with a weight for each class take: the training knows of its rare
+// classes.
+inline constexpr std::string_view kWeightedLosses = "weighted_losses";
 
 // Holds the classes in a tensor, one for each sample.
 struct Classes {
@@ -22,6 +26,7 @@ struct Classes {
   std::string tensor;
   std::vector<int64_t> classes;  // -1 for a number that is not a class
   bool are_of_parts = false;     // of a sample, as of its tokens or pixels
+  bool are_weighted = false;     // the loss counts rare classes more
 };
 
 // Collects the labels and predictions of a step and pairs those that belong together.  For one
@@ -37,6 +42,7 @@ class Classified {
   // ignores, as that of padding, would count as any other, so such a loss is left out.
   std::optional<size_t> RoleOf(std::string_view tensor, const Membership &membership) const {
     if (membership.IsIn(kIgnoringLosses, tensor)) return {};
+    if (membership.IsIn(kWeightedLosses, tensor)) weighted_.emplace(tensor);
     return roles_.Of(tensor, membership);
   }
   // Adds a tensor with such a role.
@@ -70,6 +76,7 @@ class Classified {
 
   Roles roles_;
   const bool argmax_;
+  mutable std::set<std::string, std::less<>> weighted_;  // tensors of kWeightedLosses
   std::vector<Numbers> labels_;
   std::vector<Numbers> predictions_;
 };

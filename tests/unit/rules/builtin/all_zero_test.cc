@@ -84,10 +84,12 @@ TEST(AllZeroTest, SavedReductionsTellIfAllAreZero) {
 
 TEST(AllZeroTest, CalibratedWaitsForWeightsThatStayZero) {
   FakeSource source;
+  source.Include("frozen", "^base/");
   for (int step = 0; step < 4; ++step) {
     source.Step(step)
         .Save("weight", {0, 0})
         .Save("gradient/weight", {0})
+        .Save("base/weight", {0, 0})
         .Save("first/weight", {step == 0 ? 0.0 : 1.0});
   }
   const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);

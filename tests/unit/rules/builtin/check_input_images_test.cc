@@ -129,6 +129,11 @@ TEST(CheckInputImagesTest, BytesAreOutOfRange) {
   EXPECT_EQ(evaluated.findings[1].value, 255);
   EXPECT_EQ(evaluated.findings[1].limit, 8);
   EXPECT_THAT(Evaluate(kRule, one, source).Checks(), ElementsAre("mean"));
+  // The model's first layer divides by 255.
+  source.Include("normalised_inputs", kImages);
+  EXPECT_EQ(Evaluate(kRule, one, source, Profile::kCalibrated).result.status,
+            RuleStatus::kNoTensors);
+  EXPECT_THAT(Evaluate(kRule, one, source).Checks(), ElementsAre("mean"));
 }
 
 TEST(CheckInputImagesTest, TheDeviationIsJudgedIfSoAsked) {

@@ -40,6 +40,28 @@ TEST(ConfusionTest, OneOfTenTakenForAnother) {
   EXPECT_THAT(evaluated.findings[1].message, HasSubstr("taken for class 7 is class 4"));
 }
 
+// A loss that counts a rare class more would rather take many for it than miss one.
+TEST(ConfusionTest, WeightedClassesAreWorthALook) {
+  FakeSource source;
+  source.Include("weighted_losses", "^labels");
+  source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("min_diag", "max_off_diag"));
+  for (const Finding &each : evaluated.findings) EXPECT_EQ(each.level, Level::kWorthALook);
+}
+
+TEST(ConfusionTest, ScoresAreNoProbabilities) {
+  const auto checks_of = [](const std::vector<double> &predictions) {
+    FakeSource source;
+    source.Step(0).Save("labels", {0, 1, 1, 0}).Save("predictions", predictions);
+    return Evaluate(kRule, {}, source).Checks();
+  };
+  EXPECT_THAT(checks_of({0.6, 0.1, 0.9, 0.2}), testing::Not(IsEmpty()));
+  EXPECT_THAT(checks_of({0.6, 0.1, 1.9, 0.2}), IsEmpty());
+  EXPECT_THAT(checks_of({0.6, 0.1, 0.9, -0.2}), IsEmpty());
+  EXPECT_THAT(checks_of({2, 1, 1, 0}), testing::Not(IsEmpty())) << "these are classes";
+}
+
 TEST(ConfusionTest, EitherLimitIsEnough) {
   FakeSource source;
   source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
