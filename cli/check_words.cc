@@ -82,6 +82,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"LossInput", "broadcast", {"time of unequal shapes", "steps"}},
     {"LossInput", "cut_off", {"outputs that are 0", "%"}},
     {"LossInput", "probabilities", {"time of probabilities", "steps"}},
+    {"LossInput", "targets", {"targets below 0 or above 1", "%"}},
     {"LossNotDecreasing", "above_chance", {"loss", ""}},
     {"LossNotDecreasing", "increasing", {"rise of the loss", "%"}},
     {"LossNotDecreasing", "not_decreasing", {"fall of the loss", "%"}},

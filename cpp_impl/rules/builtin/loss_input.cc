@@ -23,13 +23,18 @@ enum Role : size_t { kScores, kNumbers, kTargets };
 constexpr std::string_view kScoreInputs =
     R"((CrossEntropy|(?<![a-z])NLL|BCEWithLogits)Loss\w*_input_0$)";
 constexpr std::string_view kNumberInputs = R"((MSE|L1|Huber)Loss\w*_input_0$)";
-constexpr std::string_view kNumberTargets = R"((MSE|L1|Huber)Loss\w*_input_1$)";
+constexpr std::string_view kNumberTargets = R"((MSE|L1|Huber|BCE|BCEWithLogits)Loss\w*_input_1$)";
 
 // Sums of a softmax in 16 bits differ from 1 by less.
 constexpr double kTolerance = 0.02;
 constexpr int64_t kMostElements = 65'536;
 constexpr double kLeastElements = 32;
 constexpr int64_t kLongerForLogits = 4;
+// The end of what a tanh or a sigmoid returns, and what counts as near to it, at it and beyond it.
+constexpr double kEnd = 1;
+constexpr double kNearEnd = 0.95;
+constexpr double kAtEnd = 0.999;
+constexpr double kBeyondEnd = 1.1;
 
 // Returns "32, 1" for a shape.
 std::string SizesOf(const std::vector<int64_t> &shape) {
@@ -52,8 +57,12 @@ struct Input {
   double elements = 0;  // of all steps
   double zeros = 0;
   bool was_negative = false;
+  double near_end = 0;  // of `elements`
+  double largest = 0;
   double targets = 0;
   double negative_targets = 0;
+  double targets_beyond = 0;
+  int64_t impossible_targets = 0;     // consecutive steps
   std::vector<int64_t> target_shape;  // of the step before
   int64_t broadcasts = 0;             // consecutive steps
 };
@@ -83,6 +92,7 @@ class LossInput final : public Rule {
     NoteEvaluated();
     if (role == kScores) EvaluateProbabilities(sample, elements, &input);
     EvaluateZeros(sample, elements, role == kNumbers, &input);
+    if (role == kNumbers) EvaluateEnds(sample, elements, &input);
   }
 
   void EndStep(Findings &findings) override { culprits_.Report(findings); }
@@ -90,14 +100,32 @@ class LossInput final : public Rule {
   std::string Missing() const override { return "inputs of a loss with their elements"; }
 
  private:
-  static void NoteTargets(const Sample &sample, Input *input) {
+  void NoteTargets(const Sample &sample, Input *input) {
     const tensor::View *const form = sample.Form();
     input->target_shape.clear();
     if (form != nullptr) input->target_shape.assign(form->shape.begin(), form->shape.end());
-    for (const double target : sample.SomeNumbers(kMostElements)) {
+    double outside = 0;  // of what probabilities can be
+    const std::vector<double> targets = sample.SomeNumbers(kMostElements);
+    for (const double target : targets) {
       ++input->targets;
       if (target < 0) ++input->negative_targets;
+      if (std::fabs(target) > kBeyondEnd) ++input->targets_beyond;
+      if (target < -kTolerance || target > 1 + kTolerance) ++outside;
     }
+    if (sample.Tensor().find("BCE") == std::string_view::npos || targets.empty()) return;
+    NoteEvaluated();
+    const double share = 100 * outside / static_cast<double>(targets.size());
+    EvaluateTargets(sample, share, input);
+  }
+
+  void EvaluateTargets(const Sample &sample, double share, Input *input) {
+    input->impossible_targets = share > limits_.below ? input->impossible_targets + 1 : 0;
+    if (input->impossible_targets < limits_.patience) return;
+    culprits_.Offer(sample, {share, share, limits_.below, "targets"}, [&] {
+      return StrCat(Shortest(share), " % of '", sample.Tensor(),
+                    "' are below 0 or above 1, but the loss takes probabilities: give it labels "
+                    "of 0 and 1");
+    });
   }
 
   // Outputs of the shape (n, 1) and targets of the shape (n) are compared each with each.
@@ -230,6 +258,25 @@ class LossInput final : public Rule {
     });
   }
 
+  // A tanh or a sigmoid before the loss returns nothing beyond 1, which targets need.
+  void EvaluateEnds(const Sample &sample, const std::vector<double> &elements, Input *input) {
+    for (const double each : elements) {
+      const double size = std::fabs(each);
+      input->largest = std::isnan(size) ? INFINITY : std::max(input->largest, size);
+      if (size >= kNearEnd) ++input->near_end;
+    }
+    const bool has_end = input->largest >= kAtEnd && input->largest <= kEnd;
+    if (!has_end || input->steps < limits_.patience) return;
+    if (input->targets_beyond <= limits_.below / 100 * input->targets) return;
+    const double near = 100 * input->near_end / input->elements;
+    if (near < limits_.zeros || input->elements < kLeastElements) return;
+    culprits_.Offer(sample, {near, near, limits_.zeros, "cut_off"}, [&] {
+      return StrCat("'", sample.Tensor(), "' was never beyond 1, and ", Shortest(near),
+                    " % of it were close to it: an activation cuts off the outputs before the "
+                    "loss, though targets are beyond 1");
+    });
+  }
+
   const Roles roles_;
   const Limits limits_;
   TensorStates<Input> inputs_;
@@ -243,8 +290,10 @@ constexpr ParameterSpec kParameters[] = {
      "expressions found in the names of outputs that a loss compares with numbers"},
     {"targets_regex", kNumberTargets, kNumberTargets,
      "expressions found in the names of these numbers, which end like the outputs but with 1"},
-    {"zeros", "5", "5", "minimum percentage of outputs that are cut off at 0"},
-    {"below", "5", "5", "minimum percentage of numbers below 0 that outputs should reach"},
+    {"zeros", "5", "5", "minimum percentage of outputs that are cut off at 0, or near 1"},
+    {"below", "5", "5",
+     "minimum percentage of targets below 0, or beyond 1, that outputs should reach, or that are "
+     "no probabilities"},
     {"patience", "3", "5", "number of consecutive steps before a finding"},
 };
 
@@ -263,8 +312,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 }  // namespace
 
 const RuleSpec kLossInput = {"LossInput",
-                             "a loss gets probabilities where it takes scores, or outputs that an "
-                             "activation has cut off",
+                             "a loss gets probabilities where it takes scores, outputs that an "
+                             "activation has cut off, or targets that are no probabilities",
                              kParameters, Make};
 
 }  // namespace smdebug::rules

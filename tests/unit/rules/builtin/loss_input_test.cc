@@ -143,6 +143,47 @@ TEST(LossInputTest, OutputsMayBeCutOffWhereTargetsAre) {
   EXPECT_EQ(with_targets(0).result.status, RuleStatus::kPassed);
 }
 
+// A tanh or a sigmoid before the loss returns nothing beyond 1.
+TEST(LossInputTest, OutputsMayEndWhereTargetsDo) {
+  const auto checks_of = [](double (*output)(double), double largest) {
+    FakeSource source;
+    for (int64_t step = 0; step < 8; ++step) {
+      std::vector<double> outputs;
+      std::vector<double> targets;
+      for (int i = 0; i < 40; ++i) {
+        targets.push_back(largest * std::sin(i + static_cast<double>(step)));
+        outputs.push_back(output(2 * targets.back()));
+      }
+      source.Step(step).Save("MSELoss_input_0", outputs).Save("MSELoss_input_1", targets);
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-4 * x)); };
+  const auto half = [](double x) { return 0.249 * x; };
+  EXPECT_THAT(checks_of([](double x) { return std::tanh(x); }, 2), Contains("cut_off"));
+  EXPECT_THAT(checks_of(sigmoid, 2), Contains("cut_off"));
+  EXPECT_THAT(checks_of([](double x) { return std::tanh(x); }, 1), IsEmpty());
+  EXPECT_THAT(checks_of(Identity, 2), IsEmpty());
+  EXPECT_THAT(checks_of(half, 2), IsEmpty()) << "what is nearly as small may become larger";
+}
+
+TEST(LossInputTest, TargetsOfABinaryCrossEntropyAreProbabilities) {
+  const auto checks_of = [](const char *name, double low, double high) {
+    FakeSource source;
+    for (int64_t step = 0; step < 8; ++step) {
+      source.Step(step).Save(name, {low, high, high, low});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  for (const char *name : {"BCEWithLogitsLoss_input_1", "loss/BCELoss_input_1"}) {
+    EXPECT_THAT(checks_of(name, -1, 1), Contains("targets"));
+    EXPECT_THAT(checks_of(name, 1, 2), Contains("targets"));
+    EXPECT_THAT(checks_of(name, 0, 1), IsEmpty());
+    EXPECT_THAT(checks_of(name, 0.05, 0.95), IsEmpty());
+  }
+  EXPECT_THAT(checks_of("MSELoss_input_1", -1, 1), IsEmpty());
+}
+
 TEST(LossInputTest, ASigmoidBeforeLogitsIsFoundAfterAWhile) {
   const auto with = [](double begin, int64_t steps) {
     FakeSource source;
