@@ -32,7 +32,8 @@ enum Role : size_t {
   kBatches,
   kHeld,
   kMissing,
-  kIdle
+  kIdle,
+  kRates
 };
 
 // The number of gradient elements that are kept to compare with the next gradient.
@@ -47,6 +48,9 @@ constexpr std::string_view kMissingGradients = "^missing_gradient/";
 
 // Saved for an optimizer that is to update parameters of which none has a gradient.
 constexpr std::string_view kIdleUpdates = "^idle_update/";
+
+// What a rate below the last digit of a weight of 1 leaves unchanged, WeightUpdateRatio judges.
+constexpr double kTinyRate = 0x1p-25;
 
 constexpr size_t kMostParameters = 100'000;
 
@@ -91,7 +95,10 @@ class UpdateNotApplied final : public Rule {
       if (IsTraining(sample.Place().mode)) batches_[std::string(sample.Worker())].Add(sample);
       return;
     }
-    if (role == kIdle) {
+    if (role == kRates) {
+      double &rate = rates_[std::string(sample.Worker())];
+      rate = std::max(rate, sample.Scalar().value_or(0));
+    } else if (role == kIdle) {
       idle_[std::string(sample.Worker())].is_now = true;
     } else if (role == kMissing) {
       ParameterOf(sample, name.substr(name.find('/') + 1)).is_missing = true;
@@ -241,7 +248,8 @@ class UpdateNotApplied final : public Rule {
       gradient.may_round = MayRoundAway(parameter.elements_now.size(), digits_[worker]);
       if (culprit == nullptr || Unchanged(parameter) > Unchanged(*culprit)) culprit = &parameter;
     }
-    if (culprit == nullptr) return;
+    const double rate = std::exchange(rates_[worker], 0);
+    if (culprit == nullptr || (rate > 0 && rate < kTinyRate)) return;
     const int64_t limit = changed > 0 ? limits_.patience : limits_.patience_all;
     if (Unchanged(*culprit) < limit) return;
     const int digits = digits_[worker];
@@ -518,6 +526,7 @@ class UpdateNotApplied final : public Rule {
   std::map<std::string, RepeatedBatches> batches_;  // by worker
   std::map<std::string, SumsOnAverage> averages_;   // by worker
   std::map<std::string, Idle> idle_;                // by worker
+  std::map<std::string, double> rates_;             // by worker, the largest of this step
   std::map<std::string, bool> resets_;              // by worker: it was seen to reset gradients
   bool are_reset_ = false;                          // as a collection says
 };
@@ -570,10 +579,11 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector held, Selector::Make({}, {std::string(kHeldGradients)}));
   SMD_ASSIGN_OR_RETURN(Selector missing, Selector::Make({}, {std::string(kMissingGradients)}));
   SMD_ASSIGN_OR_RETURN(Selector idle, Selector::Make({}, {std::string(kIdleUpdates)}));
+  SMD_ASSIGN_OR_RETURN(Selector rates, Selector::Make({}, {"^learning_rate/"}));
   return std::unique_ptr<Rule>(std::make_unique<UpdateNotApplied>(
       Roles({std::move(reset), std::move(gradients), std::move(frozen), std::move(thawed),
              std::move(weights), std::move(batches), std::move(held), std::move(missing),
-             std::move(idle)}),
+             std::move(idle), std::move(rates)}),
       limits));
 }
 
