@@ -127,7 +127,7 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
     hook.save("evaluation_mode/Net", np.float32(step > 5))
     hook.save("inputs", np.full((50, 4), 70, "float32"))
     tokens = random.integers(1, 9, (8, 12))
-    tokens[:, 3:] = 0
+    tokens[:, 1:] = 0
     hook.save("embedding_input_0", tokens)
     hook.save("relu0_input_0", 100 * normal(50, 20))
     hook.save("relu0_output_0", np.maximum(normal(50, 20) - 9, 0))
