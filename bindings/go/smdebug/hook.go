@@ -387,8 +387,9 @@ func (h *Hook) IsRecording() bool {
 }
 
 // Count returns a counter of the hook: "steps_written", "steps_dropped", "steps_failed",
-// "tensors_written", "bytes_written", "bytes_queued" (the current size of the queue) or "selections".  It
-// returns -1 for any other name and after Close.
+// "tensors_written", "bytes_written", "bytes_queued" (the current size of the queue) or "selections"
+// (as long as it is the same, steps want the same tensors).  It returns -1 for any other name and
+// after Close.
 func (h *Hook) Count(name string) int64 {
 	handle, err := h.handle.acquire()
 	if err != nil {

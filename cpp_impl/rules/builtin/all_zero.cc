@@ -27,7 +27,7 @@ class AllZero final : public Rule {
         least_(least) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    // What is not trained stays as it began.
+    // Frozen weights keep their first values.
     return !membership.IsIn("frozen", tensor) && selector_.Matches(tensor, membership);
   }
 

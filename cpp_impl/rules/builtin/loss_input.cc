@@ -104,7 +104,7 @@ class LossInput final : public Rule {
     const tensor::View *const form = sample.Form();
     input->target_shape.clear();
     if (form != nullptr) input->target_shape.assign(form->shape.begin(), form->shape.end());
-    double outside = 0;  // of what probabilities can be
+    double outside = 0;  // targets below 0 or above 1
     const std::vector<double> targets = sample.SomeNumbers(kMostElements);
     for (const double target : targets) {
       ++input->targets;

@@ -1,6 +1,5 @@
 #include "rules/support/chance_level.h"
 
-#include <cctype>
 #include <cmath>
 
 #include "tensor/dtype.h"
@@ -29,7 +28,8 @@ std::string_view LossOfTarget(std::string_view tensor) {
     const size_t place = loss.find(known);
     if (place == std::string_view::npos) continue;
     // PoissonNLLLoss and the like have no classes.
-    if (known == "NLLLoss" && place > 0 && std::islower(loss[place - 1]) != 0) continue;
+    const char before = place > 0 ? loss[place - 1] : '_';
+    if (known == "NLLLoss" && before >= 'a' && before <= 'z') continue;
     const size_t slash = loss.rfind('/');
     const bool is_of_function = slash != std::string_view::npos && loss.substr(slash + 1) == known;
     return is_of_function ? loss.substr(0, slash) : loss;

@@ -25,7 +25,7 @@ struct Classes {
   std::string worker;
   std::string tensor;
   std::vector<int64_t> classes;  // -1 for a number that is not a class
-  bool are_of_parts = false;     // of a sample, as of its tokens or pixels
+  bool are_of_parts = false;     // a sample has several, one for each token or pixel
   bool are_weighted = false;     // the loss counts rare classes more
 };
 

@@ -83,7 +83,8 @@ impl Hook {
     }
 
     /// A count since the hook was made: "steps_written", "steps_dropped", "steps_failed",
-    /// "tensors_written", "bytes_written", "bytes_queued" or "selections".
+    /// "tensors_written", "bytes_written", "bytes_queued" or "selections" (as long as it is the
+    /// same, steps want the same tensors).
     pub fn count(&self, name: &str) -> Option<i64> {
         let name = CString::new(name).ok()?;
         // SAFETY: the arguments are valid during the call.

@@ -38,6 +38,7 @@ TEST(ChanceLevelTest, TargetAndOutputNameTheirLoss) {
   EXPECT_EQ(LossOfTarget("GAN/myMSELoss_input_1"), "GAN/myMSELoss");
   EXPECT_EQ(LossOfTarget("loss/NLLLoss_input_1"), "loss");
   EXPECT_EQ(LossOfTarget("PoissonNLLLoss_input_1"), "");
+  EXPECT_EQ(LossOfTarget("\xC3\xA9NLLLoss_input_1"), "\xC3\xA9NLLLoss");
   EXPECT_EQ(LossOfTarget("CrossEntropyLoss_input_0"), "");
   EXPECT_EQ(LossOfTarget("fc_input_1"), "");
 }
