@@ -521,8 +521,8 @@ public final class Hook extends TensorSink implements AutoCloseable {
    * Returns a counter of the hook.
    *
    * @param name steps_written, steps_dropped, steps_failed, tensors_written, bytes_written,
-   *     bytes_queued (the current size of the queue) or selections (as long as it is the same, steps
-   *     want the same tensors)
+   *     bytes_queued (the current size of the queue) or selections (as long as it is the same,
+   *     steps want the same tensors)
    * @return the count, or -1 for an unknown name
    */
   public long count(String name) {
