@@ -1,5 +1,6 @@
 """Tests what the page of smdebug serve does while jobs and servers come and go, and over a slow connection."""
 
+import http.server
 import socket
 import threading
 import time
@@ -334,6 +335,42 @@ def test_a_run_named_twice_is_shown_once(browser, layers):
     run = layers.id_of("layers")
     open_page(browser, layers, f"runs/{run},{run}", ready="#curves svg .curve")
     assert browser.find("h1").text == "layers"
+
+
+class Opener(http.server.BaseHTTPRequestHandler):
+    """A page of another server on this machine."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>opener</title>")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_page_that_opens_this_one_gets_no_hold_of_it(browser, layers):
+    open_page(browser, layers)  # the cookie is set, and goes to all ports of this address
+    server = http.server.HTTPServer(("127.0.0.1", 0), Opener)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    before = set(browser.driver.window_handles)
+    try:
+        browser.open(Address(f"http://127.0.0.1:{server.server_port}/"))
+        browser.run("window.other = window.open(arguments[0])", layers.url.split("?")[0])
+        until(lambda: browser.run("return other.closed"))  # what a page sees of one that is cut off
+        [opened] = set(browser.driver.window_handles) - before
+        own = browser.driver.current_window_handle
+        browser.driver.switch_to.window(opened)
+        until(lambda: browser.run("return document.querySelectorAll('tbody tr[data-id]').length"))
+        assert browser.run("return window.opener") is None
+        browser.driver.close()
+        browser.driver.switch_to.window(own)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_links_change_the_address_and_back_returns(browser, layers):

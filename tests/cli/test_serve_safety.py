@@ -103,6 +103,14 @@ def test_headers_of_every_answer_are_safe(served):
     assert not any(name.startswith("access-control") for name in headers)
 
 
+@pytest.mark.parametrize(("site", "policy"), [(None, "same-origin"), ("cross-site", "same-origin"), ("same-site", "same-origin"), ("x", "same-origin"), ("same-origin", None), ("none", None)])
+def test_a_page_that_another_one_opened_is_cut_off(served, site, policy):
+    """Not one whose address was typed: the browser would start another process."""
+    for path in ("/", "/icon.svg", "/nothing"):
+        _, headers, _ = served.ask(path, headers={"Sec-Fetch-Site": site} if site else None)
+        assert headers.get("cross-origin-opener-policy") == policy
+
+
 def test_no_script_is_in_the_page(served):
     """So the policy allows none.  The data of runs is in it, and cannot end its element."""
     run = served.id_of("run")
