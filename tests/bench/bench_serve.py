@@ -277,7 +277,7 @@ def main() -> None:
     rows: list[tuple[str, str, str]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        browser = Browser(folder / "profile")
+        browser = Browser(folder / "profile", is_logging=False)
         try:
             browser.command("Page.addScriptToEvaluateOnNewDocument", source=OBSERVER)
             browser.driver.set_script_timeout(60)

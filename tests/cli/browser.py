@@ -18,14 +18,18 @@ TWO_FRAMES = "requestAnimationFrame(() => requestAnimationFrame(() => arguments[
 
 
 class Browser:
-    """Runs Debian's Chromium with an empty profile."""
+    """Runs Debian's Chromium with an empty profile.
 
-    def __init__(self, folder):
+    Without `is_logging` it has no complaints() and requests(), whose collection takes time.
+    """
+
+    def __init__(self, folder, is_logging=True):
         options = Options()
         options.binary_location = "/usr/bin/chromium"
         for flag in [*FLAGS, f"--user-data-dir={folder}"]:
             options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        if is_logging:
+            options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
 
     def open(self, path, width=1240, height=900, dark=False, scripts=True):

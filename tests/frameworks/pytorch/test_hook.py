@@ -262,10 +262,22 @@ def test_a_loss_inside_of_the_model_has_the_name_of_its_class(out_dir):
     assert names_of(trial, "criterion") == []
 
 
+@pytest.mark.parametrize("number", [0.5, np.float32(0.5), np.float64(0.5)])
+def test_a_loss_may_be_a_number(out_dir, number):
+    """As loss.item() is, which many scripts log."""
+    model = Tower()
+    with recorded(out_dir, model) as hook:
+        model(X)
+        hook.record_tensor_value("train_loss", number)
+    trial = smd.create_trial(out_dir)
+    assert trial.tensor_names(collection="losses") == ["train_loss_output_0"]
+    assert trial.tensor("train_loss_output_0").value(0) == 0.5
+
+
 def test_what_is_no_tensor_is_no_loss(out_dir):
     hook = smd.Hook(out_dir)
-    with pytest.raises(SMDebugTypeError, match="my_loss: a float is not a torch.Tensor"):
-        hook.record_tensor_value("my_loss", 0.5)
+    with pytest.raises(SMDebugTypeError, match="my_loss: a str is not a torch.Tensor"):
+        hook.record_tensor_value("my_loss", "0.5")
     with pytest.raises(SMDebugTypeError, match="a function is not a torch.nn.Module"):
         hook.register_loss(nn.functional.mse_loss)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
+import numbers
 import re
 import sys
 from functools import cached_property, partial
@@ -398,13 +399,15 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @guarded(passes=(SMDebugTypeError,))
     def record_tensor_value(self, tensor_name: str, tensor_value: Any) -> None:
-        """Saves a tensor as ``<tensor_name>_output_<i>``, as that of ``F.mse_loss(...)``.
+        """Saves a tensor, or a number, as ``<tensor_name>_output_<i>``.
 
         Raises
         ------
         SMDebugTypeError
-            If it is not a tensor.
+            If it is neither.
         """
+        if isinstance(tensor_value, numbers.Number):  # such as loss.item()
+            tensor_value = torch.as_tensor(tensor_value)
         if not self._is_tensor(tensor_value):
             kind = type(tensor_value).__name__
             raise SMDebugTypeError(f"{tensor_name}: a {kind} is not a torch.Tensor")
