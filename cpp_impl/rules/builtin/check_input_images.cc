@@ -66,15 +66,22 @@ struct Pixels {
   double Std() const { return std::sqrt(std::max(0.0, squares / count - Mean() * Mean())); }
 };
 
+// Whether a batch normalisation follows the first layer: then it matters little how the images are
+// scaled.
+enum Role : size_t { kImages, kNormalisedLater };
+
 class CheckInputImages final : public Rule {
  public:
   CheckInputImages(Selector selector, const Options &options)
       : Rule("CheckInputImages"), selector_(std::move(selector)), options_(options) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    if (!selector_.Matches(tensor, membership)) return {};
+    if (!options_.max_abs) return kImages;
     // The model's first layer may do it.
-    const bool is_done = options_.max_abs && membership.IsIn("normalised_inputs", tensor);
-    return !is_done && selector_.Matches(tensor, membership);
+    if (membership.IsIn("normalised_inputs", tensor)) return {};
+    return membership.IsIn("normalised_first_outputs", tensor) ? kNormalisedLater : kImages;
   }
 
   void Observe(const Sample &sample, Findings &) override {
@@ -134,6 +141,7 @@ class CheckInputImages final : public Rule {
     const auto offer = [&](double badness, double value, double limit, std::string_view check,
                            std::string_view what, Level level = Level::kFinding) {
       if (!(badness > limit)) return;
+      if (sample.Role() == kNormalisedLater) level = Level::kWorthALook;
       culprits_.Offer(sample, {badness, value, limit, check, level}, [&] {
         return StrCat("channel ", channel, " of the images '", sample.Tensor(), "' has ", what,
                       " of ", Shortest(value), " over ", images, " images; the limit is ",

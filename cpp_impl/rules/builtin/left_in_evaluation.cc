@@ -9,7 +9,8 @@
 namespace smdebug::rules {
 namespace {
 
-// The hook for PyTorch saves 1 at updates of a model in evaluation mode, else 0.
+// The hook for PyTorch saves 1 at updates of a model in evaluation mode, else 0; and 2 if the model
+// normalises by statistics that were never updated.
 constexpr std::string_view kModes = "evaluation_mode/";
 
 class LeftInEvaluation final : public Rule {
@@ -26,8 +27,8 @@ class LeftInEvaluation final : public Rule {
     NoteEvaluated();
     State &state = states_.Of(sample);
     // A model may be trained in evaluation mode on purpose, from the beginning.
-    state.was_in_training |= *is_left == 0;
-    state.steps = *is_left != 0 && state.was_in_training ? state.steps + 1 : 0;
+    state.is_by_mistake |= *is_left != 1;
+    state.steps = *is_left != 0 && state.is_by_mistake ? state.steps + 1 : 0;
     if (state.steps == 1) state.first_step = sample.Place().step;
     if (state.steps == 0 || state.steps < patience_) return;
     const auto steps = static_cast<double>(state.steps);
@@ -46,7 +47,7 @@ class LeftInEvaluation final : public Rule {
 
  private:
   struct State {
-    bool was_in_training = false;
+    bool is_by_mistake = false;
     int64_t steps = 0;  // in a row, in evaluation mode
     int64_t first_step = 0;
   };

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <deque>
 #include <map>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/chance_level.h"
 #include "rules/support/culprits.h"
+#include "rules/support/loss_curve.h"
 #include "rules/support/loss_names.h"
 #include "rules/support/opponents.h"
 #include "rules/support/sample_states.h"
@@ -22,10 +22,9 @@ namespace smdebug::rules {
 namespace {
 
 struct Limits {
-  int64_t num_steps;
+  CurveWindow compared;
   double fall_percent;
   double rise_percent;
-  int64_t window;
   // A loss below this value cannot fall further.
   std::optional<double> floor;
   // A loss that fell by this percentage since the start may stay constant.
@@ -38,9 +37,17 @@ struct Limits {
 
 // A loss below this part of what a model without knowledge has was learned.
 constexpr double kPartOfChance = 0.7;
-// One above this part of it was not; targets may be hard to predict.
+// One above this part of it was not; targets may be hard to predict.  After more updates, neither
+// was one that is a little lower.
 constexpr double kAtChance = 0.999;
-// A fall of the mean counts if it exceeds its standard error by this factor.
+constexpr double kAtChanceLater = 0.99;
+constexpr double kLater = 2.5;  // times start_steps
+// A learning rate that rises is still that of a beginning; of a long warm-up, so many updates are.
+constexpr int64_t kLastingRise = 50;  // steps since it rose
+constexpr double kLongestWarmUp = 6;  // times start_steps
+// A loss below 0 whose sign is wrong falls so far, and ever faster.
+constexpr double kEndless = 10;
+// A fall counts if it exceeds its standard error by this factor.
 constexpr double kSignificance = 2;
 // A rise of a few losses has to exceed more.
 constexpr double kSignificanceOfRise = 4;
@@ -55,159 +62,27 @@ constexpr double kWorseThanFirst = 2;
 constexpr double kNearZero = 0.05;
 constexpr double kStillSmall = 0.5;
 
-enum Role : size_t { kLoss, kTarget, kWeight };
+enum Role : size_t { kLoss, kTarget, kWeight, kRate };
+constexpr std::string_view kRates = "learning_rate/";
 
 // Selects the steps that are compared with each other.
 enum class Choice { kAny, kTraining, kEval, kTrain, kGlobal };
 
-struct Comparison {
-  double now;
-  double before;
-  int64_t step_before;
-  double first;
-  bool is_of_start;  // the first loss was of the job's first steps
-  bool has_fallen;   // since the first steps, by more than chance
-  double most_fall;  // percentage by which it may have fallen since, apart from chance
-  double first_loss;
-  int64_t steps;  // since the first one
-  double error;   // the standard error of the difference
-  bool was_below_0;
-  bool was_above_0;
-};
-
-// The mean and the spread of some losses.
-class Spread {
+// Tells whether a learning rate rises.
+class WarmUp {
  public:
-  void Add(double value) {
-    sum_ += value;
-    squares_ += value * value;
-    ++count_;
+  void Note(const Sample &rate) {
+    const auto now = rate.Reduce({tensor::ReductionKind::kMax, false});
+    if (!now) return;
+    double &before = rates_.try_emplace(std::string(rate.Tensor()), *now).first->second;
+    if (*now > before) risen_ = rate.Place().step;
+    before = *now;
   }
-  double Mean() const { return sum_ / static_cast<double>(count_); }
-  double SquaredError() const {
-    const auto count = static_cast<double>(count_);
-    return std::max(0.0, squares_ / count - Mean() * Mean()) / count;
-  }
+  bool IsOn(int64_t step) const { return risen_ && step - *risen_ <= kLastingRise; }
 
  private:
-  double sum_ = 0;
-  double squares_ = 0;
-  int64_t count_ = 0;
-};
-
-double MedianOf(const std::deque<std::pair<int64_t, double>>::const_iterator &begin,
-                int64_t count) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back((begin + i)->second);
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  if (values.size() % 2 != 0) return values[middle];
-  return (values[middle - 1] + values[middle]) / 2;
-}
-
-// Holds one loss at the steps of one mode.
-class Curve {
- public:
-  bool IsEmpty() const { return points_.empty(); }
-
-  void Add(int64_t step, double value, const Limits &limits) {
-    points_.emplace_back(step, value);
-    if (first_step_ < 0) {
-      first_step_ = step;
-      first_loss_ = value;
-    }
-    ++losses_;
-    was_below_0_ |= value < 0;
-    was_above_0_ |= value > 0;
-    if (first_losses_.size() < kMostLosses) first_losses_.push_back(value);
-    last_losses_.push_back(value);
-    if (last_losses_.size() > kMostLosses) last_losses_.pop_front();
-    // `before_` is one past the newest point that is far enough back, and older than the newest
-    // window, which is longer where few steps are saved.
-    while (static_cast<int64_t>(before_) + limits.window < Count() &&
-           points_[before_].first <= step - limits.num_steps) {
-      ++before_;
-    }
-    if (!first_ && Count() == limits.window) first_ = MedianOf(points_.begin(), limits.window);
-    while (before_ > static_cast<size_t>(limits.window)) {
-      points_.pop_front();
-      --before_;
-    }
-  }
-
-  // Returns the comparison for the newest point, or nothing if no comparison is due.
-  std::optional<Comparison> Compare(const Limits &limits) {
-    const int64_t step = points_.back().first;
-    const auto before = static_cast<int64_t>(before_);
-    if (before < limits.window || Count() - before < limits.window || step < next_) return {};
-    next_ = step + limits.num_steps;
-    return Comparison{MedianOf(points_.end() - limits.window, limits.window),
-                      MedianOf(points_.begin() + (before - limits.window), limits.window),
-                      points_[before_ - 1].first,
-                      first_.value_or(0),
-                      first_step_ <= limits.num_steps,
-                      FallOf(-kSignificance) > 0,
-                      MostFall(),
-                      first_loss_,
-                      step - first_step_,
-                      ErrorOf(points_.end() - limits.window, before, limits),
-                      was_below_0_,
-                      was_above_0_};
-  }
-
- private:
-  int64_t Count() const { return static_cast<int64_t>(points_.size()); }
-
-  using Point = std::deque<std::pair<int64_t, double>>::const_iterator;
-
-  double ErrorOf(const Point &now, int64_t before, const Limits &limits) const {
-    Spread of_now;
-    Spread of_before;
-    for (int64_t i = 0; i < limits.window; ++i) {
-      of_now.Add((now + i)->second);
-      of_before.Add((points_.begin() + (before - limits.window) + i)->second);
-    }
-    return std::sqrt(of_now.SquaredError() + of_before.SquaredError());
-  }
-
-  // The first losses; fewer where the last ones would be among them.
-  Spread First() const {
-    Spread first;
-    for (size_t i = 0; i < Compared(); ++i) first.Add(first_losses_[i]);
-    return first;
-  }
-  Spread Last() const {
-    Spread last;
-    for (size_t i = 0; i < Compared(); ++i) last.Add(last_losses_[last_losses_.size() - 1 - i]);
-    return last;
-  }
-  size_t Compared() const { return std::clamp<size_t>(losses_ / 2, 1, kMostLosses); }
-
-  // Returns how far the mean has fallen since the first steps, plus some standard errors.
-  double FallOf(double errors) const {
-    const Spread first = First();
-    const Spread last = Last();
-    return first.Mean() - last.Mean() +
-           errors * std::sqrt(first.SquaredError() + last.SquaredError());
-  }
-  double MostFall() const {
-    const double first = std::abs(First().Mean());
-    return first > 0 ? 100 * FallOf(kSignificance) / first : 0;
-  }
-
-  static constexpr size_t kMostLosses = 20;
-
-  std::deque<std::pair<int64_t, double>> points_;  // by step
-  size_t before_ = 0;
-  int64_t next_ = std::numeric_limits<int64_t>::min();
-  std::optional<double> first_;
-  int64_t first_step_ = -1;
-  double first_loss_ = 0;
-  size_t losses_ = 0;
-  bool was_below_0_ = false;
-  bool was_above_0_ = false;
-  std::vector<double> first_losses_;
-  std::deque<double> last_losses_;
+  std::map<std::string, double> rates_;
+  std::optional<int64_t> risen_;  // the step at which one rose last
 };
 
 class LossNotDecreasing final : public Rule {
@@ -223,6 +98,7 @@ class LossNotDecreasing final : public Rule {
                                const Membership &membership) const override {
     if (selector_.Matches(tensor, membership)) return kLoss;
     if (!limits_.learned_percent) return {};
+    if (tensor.starts_with(kRates)) return kRate;
     if (!LossOfTarget(tensor).empty()) return kTarget;
     if (weights_.Matches(tensor, membership)) return kWeight;
     return {};
@@ -233,6 +109,7 @@ class LossNotDecreasing final : public Rule {
       if (limits_.learned_percent) levels_.Of(sample.Worker(), loss).Add(sample);
       return;
     }
+    if (sample.Role() == kRate) return warm_ups_[std::string(sample.Worker())].Note(sample);
     if (sample.Role() == kWeight) {
       if (IsTraining(sample.Place().mode)) updates_[std::string(sample.Worker())].Note(sample);
       return;
@@ -246,44 +123,45 @@ class LossNotDecreasing final : public Rule {
     if (limits_.learned_percent && IsTraining(sample.Place().mode)) {
       opponents_.Of(sample.Worker(), "").Note(sample);
     }
-    Curve *curve = Add(sample, *loss);
+    LossCurve *curve = Add(sample, *loss);
     if (curve == nullptr) return;
-    if (const auto comparison = curve->Compare(limits_)) Evaluate(sample, *comparison);
+    if (const auto comparison = curve->Compare(limits_.compared)) Evaluate(sample, *comparison);
   }
 
   void EndStep(Findings &findings) override {
     for (auto &[worker, updates] : updates_) updates.EndStep();
     culprits_.Spare([&](const Finding &each) {
-      return each.check != "above_chance" && HasFallingOther(each.worker, each.tensor);
+      return each.check != "above_chance" && each.check != "endless" &&
+             HasFallingOther(each.worker, each.tensor);
     });
     culprits_.Report(findings);
   }
 
   std::string Missing() const override {
-    return StrCat("a loss at two steps that are at least ", limits_.num_steps, " apart");
+    return StrCat("a loss at two steps that are at least ", limits_.compared.num_steps, " apart");
   }
 
  private:
   struct Curves {
-    Curve of_eval;
-    Curve of_train;
-    Curve of_all;
+    LossCurve of_eval;
+    LossCurve of_train;
+    LossCurve of_all;
   };
 
   // Adds the sample to its curve and returns the curve.  Returns NULL if there is none to evaluate.
-  Curve *Add(const Sample &sample, double loss) {
+  LossCurve *Add(const Sample &sample, double loss) {
     const StepPlace &place = sample.Place();
     Curves &curves = curves_.Of(sample);
-    Curve *own = place.mode == Mode::kEval    ? &curves.of_eval
-                 : place.mode == Mode::kTrain ? &curves.of_train
-                                              : nullptr;
-    if (own != nullptr) own->Add(place.mode_step, loss, limits_);
-    curves.of_all.Add(place.step, loss, limits_);
-    Curve *chosen = Chosen(curves);
+    LossCurve *own = place.mode == Mode::kEval    ? &curves.of_eval
+                     : place.mode == Mode::kTrain ? &curves.of_train
+                                                  : nullptr;
+    if (own != nullptr) own->Add(place.mode_step, loss, limits_.compared);
+    curves.of_all.Add(place.step, loss, limits_.compared);
+    LossCurve *chosen = Chosen(curves);
     return chosen == own || chosen == &curves.of_all ? chosen : nullptr;
   }
 
-  Curve *Chosen(Curves &curves) const {
+  LossCurve *Chosen(Curves &curves) const {
     switch (choice_) {
       case Choice::kEval: return &curves.of_eval;
       case Choice::kTrain: return &curves.of_train;
@@ -296,7 +174,7 @@ class LossNotDecreasing final : public Rule {
     return curves.of_train.IsEmpty() ? &curves.of_all : &curves.of_train;
   }
 
-  void Evaluate(const Sample &sample, const Comparison &losses) {
+  void Evaluate(const Sample &sample, const LossComparison &losses) {
     const double fall = losses.before - losses.now;
     if (std::isnan(fall) || losses.before == 0) return;
     NoteEvaluated();
@@ -311,6 +189,7 @@ class LossNotDecreasing final : public Rule {
       const double error = kSignificance * losses.error;
       falls_.Of(sample.Worker(), "")[std::string(sample.Tensor())] =
           losses.has_fallen ? fall >= -error : fall > error;
+      if (FallsWithoutEnd(losses)) return OfferEndless(sample, losses);
     }
     if (limits_.floor && losses.now < *limits_.floor) return;
     const double of_first =
@@ -347,6 +226,14 @@ class LossNotDecreasing final : public Rule {
                        [&](const auto &each) { return each.second && each.first != loss; });
   }
 
+  static double EndOf(const LossComparison &losses) {
+    return -kEndless * std::max(1.0, std::abs(losses.first));
+  }
+  static bool FallsWithoutEnd(const LossComparison &losses) {
+    return losses.steepens && losses.first < 0 && losses.first_loss < 0 &&
+           losses.now < EndOf(losses);
+  }
+
   // Returns what is known of the loss's targets, or NULL.
   ChanceLevel *LevelOf(const Sample &sample) {
     const std::string_view loss = LossOfOutput(sample.Tensor());
@@ -359,7 +246,7 @@ class LossNotDecreasing final : public Rule {
 
   // Returns the loss of a guess if a training became worse instead of as good as that, from its
   // first loss on or from the losses of its first steps.
-  std::optional<double> ExceededChance(const Sample &sample, const Comparison &losses) {
+  std::optional<double> ExceededChance(const Sample &sample, const LossComparison &losses) {
     if (losses.steps < kStepsToConstant) return std::nullopt;
     if (losses.has_fallen && losses.now < kWorseThanFirst * losses.first_loss) return std::nullopt;
     const ChanceLevel *level = LevelOf(sample);
@@ -367,7 +254,7 @@ class LossNotDecreasing final : public Rule {
     return chance && losses.now > kWorseThanConstant * *chance ? chance : std::nullopt;
   }
 
-  bool HasLearned(const Sample &sample, const Comparison &losses) {
+  bool HasLearned(const Sample &sample, const LossComparison &losses) {
     if ((losses.first - losses.now) * 100 >= std::abs(losses.first) * *limits_.learned_percent) {
       return true;
     }
@@ -378,47 +265,61 @@ class LossNotDecreasing final : public Rule {
 
   // A loss that is nearly 0 doubles easily, and so does one of few and noisy samples.  Percentages
   // of the first loss mean little for one below 0, such as a critic's.
-  bool IsSmallOrNoise(const Sample &sample, const Comparison &losses) {
+  bool IsSmallOrNoise(const Sample &sample, const LossComparison &losses) {
     if (losses.was_below_0 && losses.now <= std::max(losses.first, losses.first_loss)) return true;
     const std::optional<double> level = ChanceOf(sample);
     return (level && losses.now < kSmallPartOfChance * *level) ||
            losses.now - losses.before < kSignificanceOfRise * losses.error;
   }
 
-  bool IsNearZero(const Sample &sample, const Comparison &losses) {
+  bool IsNearZero(const Sample &sample, const LossComparison &losses) {
     return std::max(std::abs(losses.first), std::abs(losses.first_loss)) < kNearZero &&
            losses.now < kStillSmall && !ChanceOf(sample);
   }
 
   // Trainings may take a while to get going, and losses besides the one that falls may stay.
-  bool IsToBlame(const Sample &sample, const Comparison &losses) {
+  bool IsToBlame(const Sample &sample, const LossComparison &losses) {
     if (!limits_.learned_percent) return true;
     // It varies about 0, where there is nothing to reach: that of a critic, or of a policy.
     if (losses.was_below_0 && losses.was_above_0) return false;
     const bool has_moved = losses.has_fallen || losses.most_fall >= *limits_.learned_percent;
-    return losses.is_of_start &&
-           UpdatesOf(sample, losses) >= static_cast<double>(limits_.start_steps) &&
-           (!has_moved || IsAtChance(sample, losses)) && !learned_.Of(sample.Worker(), "");
+    const double updates = UpdatesOf(sample, losses);
+    const auto start = static_cast<double>(limits_.start_steps);
+    const bool is_warm = updates >= kLongestWarmUp * start || !IsWarmingUp(sample);
+    const double at_chance = updates >= kLater * start ? kAtChanceLater : kAtChance;
+    return losses.is_of_start && updates >= start && is_warm &&
+           (!has_moved || IsAtChance(sample, losses, at_chance)) &&
+           !learned_.Of(sample.Worker(), "");
   }
   // A loss that falls to that of a model without knowledge, and stays there, has not learned.
-  bool IsAtChance(const Sample &sample, const Comparison &losses) {
+  bool IsAtChance(const Sample &sample, const LossComparison &losses, double part) {
     const ChanceLevel *level = LevelOf(sample);
     const std::optional<double> chance = level == nullptr ? std::nullopt : level->OfUniform();
-    return chance && std::min(losses.now, losses.before) > kAtChance * *chance;
+    return chance && std::min(losses.now, losses.before) > part * *chance;
+  }
+  bool IsWarmingUp(const Sample &sample) {
+    return warm_ups_[std::string(sample.Worker())].IsOn(sample.Place().step);
   }
   // Returns how often the weights were updated since the first loss.
-  double UpdatesOf(const Sample &sample, const Comparison &losses) {
+  double UpdatesOf(const Sample &sample, const LossComparison &losses) {
     return static_cast<double>(losses.steps) * updates_[std::string(sample.Worker())].Share();
   }
 
-  void Offer(const Sample &sample, const Comparison &losses, double fall) {
+  void Offer(const Sample &sample, const LossComparison &losses, double fall) {
     culprits_.Offer(sample, {-fall, fall, limits_.fall_percent, "not_decreasing"}, [&] {
       return StrCat(Description(sample, losses), ": it has not fallen by ",
                     Shortest(limits_.fall_percent), " %");
     });
   }
 
-  static std::string Description(const Sample &sample, const Comparison &losses) {
+  void OfferEndless(const Sample &sample, const LossComparison &losses) {
+    culprits_.Offer(sample, {-losses.now, losses.now, EndOf(losses), "endless"}, [&] {
+      return StrCat(Description(sample, losses), " and ", Shortest(losses.first_loss),
+                    " at first: it falls ever faster below 0, as one of the wrong sign does");
+    });
+  }
+
+  static std::string Description(const Sample &sample, const LossComparison &losses) {
     return StrCat("the loss '", sample.Tensor(), "' is ", Shortest(losses.now), " after ",
                   Shortest(losses.before), " at step ", losses.step_before);
   }
@@ -433,6 +334,7 @@ class LossNotDecreasing final : public Rule {
   TensorStates<Opponents> opponents_;                // by worker
   const Selector weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker
+  std::map<std::string, WarmUp> warm_ups_;       // by worker
   Culprits culprits_;
 };
 
@@ -491,11 +393,11 @@ Result<Selector> ReadSelector(const Parameters &parameters) {
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   Limits limits{};
-  SMD_ASSIGN_OR_RETURN(limits.num_steps, parameters.Whole("num_steps", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.compared.num_steps, parameters.Whole("num_steps", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.fall_percent, parameters.Number("diff_percent", 0, 100));
   SMD_ASSIGN_OR_RETURN(limits.rise_percent,
                        parameters.Number("increase_threshold_percent", 0, 1e300));
-  SMD_ASSIGN_OR_RETURN(limits.window, parameters.Whole("window", 1, 10'000));
+  SMD_ASSIGN_OR_RETURN(limits.compared.window, parameters.Whole("window", 1, 10'000));
   SMD_ASSIGN_OR_RETURN(limits.floor, parameters.OptionalNumber("floor"));
   SMD_ASSIGN_OR_RETURN(limits.learned_percent, parameters.OptionalNumber("learned_percent"));
   SMD_ASSIGN_OR_RETURN(limits.start_steps, parameters.Whole("start_steps", 0, 1'000'000));

@@ -20,13 +20,16 @@ namespace {
 
 constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
 
-enum Role : size_t { kGradient, kWeight, kLoss, kRoles, kSmallGradient };
+enum Role : size_t { kGradient, kWeight, kLoss, kRoles, kSmallGradient, kRoutedGradient };
 
 // Gradients that are smaller than those of layers for other reasons than depth: each token has a
 // share in few of an embedding's rows, a matrix of an adapter is multiplied by the other one, which
 // begins at 0, and attention that looks everywhere alike hardly depends on queries and keys.
 constexpr std::string_view kSmallByNature =
     "(?i)embed|lora_|(^|[._/])(emb|wte|wpe|query|key|[qk](_proj|_lin)?|w[qk]|to_[qk])[._/]";
+
+// An expert to which no token is sent at a step gets no gradient.
+constexpr std::string_view kRouted = "(?i)(^|[._/])experts?([._/]|$)";
 
 // A ratio close to its limit may still be that of a beginning.
 constexpr double kCloseToLimit = 0.1;
@@ -190,22 +193,24 @@ class SmallRatio {
 
 class VanishingGradient final : public Rule {
  public:
-  VanishingGradient(Roles roles, Selector small, const Options &options)
+  VanishingGradient(Roles roles, Selector small, Selector routed, const Options &options)
       : Rule("VanishingGradient"),
         roles_(std::move(roles)),
         small_(std::move(small)),
+        routed_(std::move(routed)),
         options_(options) {}
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
     const std::optional<size_t> role = roles_.Of(tensor, membership);
-    if (role != kGradient || !small_.Matches(tensor, membership)) return role;
-    return kSmallGradient;
+    if (role != kGradient) return role;
+    if (options_.layers_only && routed_.Matches(tensor, membership)) return kRoutedGradient;
+    return small_.Matches(tensor, membership) ? kSmallGradient : kGradient;
   }
 
   void Observe(const Sample &sample, Findings &) override {
     const size_t role = sample.Role();
-    if (role == kGradient || role == kSmallGradient) ObserveGradient(sample);
+    if (role == kGradient || role > kRoles) ObserveGradient(sample);
     if (role == kWeight) WorkerOf(sample).layers.AddWeight(AsInGradient(sample.Tensor()));
     if (role != kLoss || !IsTraining(sample.Place().mode)) return;
     if (const auto loss = LossOf(sample)) WorkerOf(sample).losses.Add(*loss);
@@ -269,8 +274,8 @@ class VanishingGradient final : public Rule {
     State &state = states_.Of(sample);
     state.was_there = state.was_there || *mean != 0;
     // A gradient that was never there tells of a broken loss, even if that is 0.
-    const bool is_small = *mean < options_.threshold &&
-                          !(options_.floor && state.was_there && WorkerOf(sample).losses.AreLow());
+    const bool is_small =
+        *mean < options_.threshold && !(state.was_there && IsSpared(sample, *mean));
     state.steps = is_small ? state.steps + 1 : 0;
     if (state.steps == 0 || state.steps < options_.patience) return;
     const std::string_view check = state.was_there ? "small" : "unused";
@@ -284,8 +289,14 @@ class VanishingGradient final : public Rule {
     });
   }
 
+  bool IsSpared(const Sample &sample, double mean) {
+    return (options_.floor && WorkerOf(sample).losses.AreLow()) ||
+           (sample.Role() == kRoutedGradient && mean == 0);
+  }
+
   const Roles roles_;
   const Selector small_;
+  const Selector routed_;
   const Options options_;
   SampleStates<State> states_;
   std::map<std::string, Worker, std::less<>> workers_;
@@ -320,8 +331,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
     SMD_ASSIGN_OR_RETURN(selectors[kLoss], Selector::Make({"losses"}, {std::string(kLossNames)}));
   }
   SMD_ASSIGN_OR_RETURN(Selector small, Selector::Make({}, {std::string(kSmallByNature)}));
-  return std::unique_ptr<Rule>(
-      std::make_unique<VanishingGradient>(Roles(std::move(selectors)), std::move(small), options));
+  SMD_ASSIGN_OR_RETURN(Selector routed, Selector::Make({}, {std::string(kRouted)}));
+  return std::unique_ptr<Rule>(std::make_unique<VanishingGradient>(
+      Roles(std::move(selectors)), std::move(small), std::move(routed), options));
 }
 
 }  // namespace

@@ -228,6 +228,8 @@ def test_the_loss_that_a_model_returns(out_dir: str) -> None:
         (lambda s, y: F.cross_entropy(s.softmax(-1).float(), y), "probabilities"),
         (lambda s, y: F.cross_entropy(s.relu(), y), "cut_off"),
         (lambda s, y: F.nll_loss(s.softmax(1), y), "probabilities"),
+        (lambda s, y: F.nll_loss(s.log_softmax(0), y), "probabilities"),
+        (lambda s, y: F.nll_loss(s.log_softmax(-2), y), "probabilities"),
         (lambda s, y: F.binary_cross_entropy_with_logits(s[:, 0].sigmoid(), (y == 0).float()),
          "probabilities"),
         (lambda s, y: F.mse_loss(s[:, :1], y.float()), "broadcast"),

@@ -136,6 +136,22 @@ TEST(CheckInputImagesTest, BytesAreOutOfRange) {
   EXPECT_THAT(Evaluate(kRule, one, source).Checks(), ElementsAre("mean"));
 }
 
+TEST(CheckInputImagesTest, ImagesThatTheModelNormalisesLaterAreWorthALook) {
+  FakeSource source;
+  source.Step(0).Save(kImages, {0, 16, 16, 0}, {1, 1, 2, 2});
+  const Parameters::Given one = {{"threshold_samples", "1"}};
+  const auto levels = [&] {
+    std::vector<Level> found;
+    for (const Finding &each : Evaluate(kRule, one, source, Profile::kCalibrated).findings) {
+      found.push_back(each.level);
+    }
+    return found;
+  };
+  EXPECT_THAT(levels(), ElementsAre(Level::kFinding, Level::kFinding));
+  source.Include("normalised_first_outputs", kImages);
+  EXPECT_THAT(levels(), ElementsAre(Level::kWorthALook, Level::kWorthALook));
+}
+
 TEST(CheckInputImagesTest, TheDeviationIsJudgedIfSoAsked) {
   FakeSource source = Steps(0, 0.5);
   const Evaluated evaluated = Evaluate(kRule, {{"threshold_std", "0.4"}}, source);

@@ -31,6 +31,11 @@ TEST(LeftInEvaluationTest, AModelThatIsNotPutBackIsFound) {
   EXPECT_THAT(Evaluate(kRule, {{"patience", "6"}}, source).Steps(), ElementsAre(7));
 }
 
+TEST(LeftInEvaluationTest, StatisticsThatWereNeverUpdatedAreNoChoice) {
+  FakeSource source = Modes({2, 2, 2, 2, 2, 2});
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(4, 5));
+}
+
 TEST(LeftInEvaluationTest, AChoiceIsNone) {
   FakeSource from_the_start = Modes({1, 1, 1, 1, 1, 1, 1, 1});
   EXPECT_THAT(Evaluate(kRule, {}, from_the_start).findings, IsEmpty());

@@ -346,20 +346,63 @@ TEST_F(Calibrated, AResumedTrainingMayHaveNothingLeftToLearn) {
   EXPECT_THAT(OfClassifier(std::log(4)).Checks(), testing::Contains("not_decreasing"));
 }
 
+// A classifier whose loss falls to a part of that of a guess.
+Evaluated OfClassifierThatFallsTo(double part, int64_t steps) {
+  FakeSource source;
+  for (int64_t step = 0; step < steps; ++step) {
+    const double loss =
+        std::max(part * std::log(4), std::log(4) + 0.05 - 0.001 * static_cast<double>(step));
+    source.Step(step, Mode::kTrain, step).Save("CrossEntropyLoss_output_0", {loss});
+    source.Save("CrossEntropyLoss_input_1",
+                tensor::TensorOf<int64_t>(tensor::DType::kInt64, {0, 1, 2, 3}));
+  }
+  return Evaluate(kRule, {}, source, Profile::kCalibrated);
+}
+
 // Such as one whose weights decay to 0.
 TEST_F(Calibrated, ALossThatFallsToThatOfAGuessHasNotLearned) {
-  const auto falling_to = [](double last) {
-    FakeSource source;
-    for (int64_t step = 0; step < 120; ++step) {
-      const double loss = std::max(last, std::log(4) + 0.05 - 0.001 * static_cast<double>(step));
-      source.Step(step, Mode::kTrain, step).Save("CrossEntropyLoss_output_0", {loss});
-      source.Save("CrossEntropyLoss_input_1",
-                  tensor::TensorOf<int64_t>(tensor::DType::kInt64, {0, 1, 2, 3}));
-    }
-    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  EXPECT_THAT(OfClassifierThatFallsTo(1, 120).Checks(), testing::Contains("not_decreasing"));
+  EXPECT_THAT(OfClassifierThatFallsTo(0.99, 120).findings, IsEmpty())
+      << "targets are hard to predict";
+}
+
+TEST_F(Calibrated, AfterManyUpdatesALossALittleBelowThatOfAGuessHasNotLearned) {
+  EXPECT_THAT(OfClassifierThatFallsTo(0.995, 180).findings, IsEmpty());
+  EXPECT_THAT(OfClassifierThatFallsTo(0.995, 260).Checks(), testing::Contains("not_decreasing"));
+  EXPECT_THAT(OfClassifierThatFallsTo(0.98, 260).findings, IsEmpty());
+}
+
+// A loss that stays, while the learning rate rises for `steps` steps.
+Evaluated OfWarmUp(int64_t steps, int64_t all, int64_t accumulated = 1) {
+  FakeSource source;
+  for (int64_t step = 0; step < all; ++step) {
+    const auto rate = static_cast<double>(std::min(step / accumulated, steps / accumulated));
+    source.Step(step, Mode::kTrain, step).Save("loss", {2.3});
+    source.Save("learning_rate/AdamW_0", {1e-6 * rate});
+  }
+  return Evaluate(kRule, {}, source, Profile::kCalibrated);
+}
+
+TEST_F(Calibrated, ALongWarmUpIsABeginning) {
+  EXPECT_THAT(OfWarmUp(300, 300).findings, IsEmpty());
+  EXPECT_THAT(OfWarmUp(300, 300, 16).findings, IsEmpty()) << "of accumulated gradients";
+  EXPECT_THAT(OfWarmUp(300, 400).Steps(), ElementsAre(364, 384)) << "once it is over";
+  EXPECT_THAT(OfWarmUp(20, 100).Steps(), ElementsAre(84)) << "a short one";
+  EXPECT_THAT(OfWarmUp(2000, 600).Steps(), testing::Contains(484)) << "an endless one";
+}
+
+TEST_F(Calibrated, ALossOfTheWrongSignFallsEverFaster) {
+  const auto with = [this](const std::function<double(double)> &loss) {
+    std::vector<double> losses;
+    for (int step = 0; step < 200; ++step) losses.push_back(loss(step));
+    return Of(losses).Checks();
   };
-  EXPECT_THAT(falling_to(std::log(4)).Checks(), testing::Contains("not_decreasing"));
-  EXPECT_THAT(falling_to(0.99 * std::log(4)).findings, IsEmpty()) << "targets are hard to predict";
+  EXPECT_THAT(with([](double step) { return -2.3 - step * step / 300; }),
+              testing::Contains("endless"));
+  // Of a density: far below 0 it becomes slower.
+  EXPECT_THAT(with([](double step) { return -2.3 - 10 * std::sqrt(step); }), IsEmpty());
+  EXPECT_THAT(with([](double step) { return 40 - step * step / 300; }), IsEmpty());
+  EXPECT_THAT(with([](double step) { return -0.5 - step * step / 8000; }), IsEmpty());
 }
 
 TEST_F(Calibrated, ALossAboveThatOfAGuessIsFoundSooner) {

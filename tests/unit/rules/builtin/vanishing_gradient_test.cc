@@ -102,6 +102,25 @@ TEST(VanishingGradientTest, AGradientThatNeverWasThereIsUnused) {
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("zero at every step"));
 }
 
+TEST(VanishingGradientTest, AnExpertMayGetNoTokens) {
+  const auto with = [](const std::string &gradient, double first) {
+    FakeSource source;
+    for (int64_t step = 0; step < 12; ++step) {
+      const double value = step == 0 ? first : 0;
+      source.Step(step).Save(gradient, {value, value}, {1, 2});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  for (const char *name :
+       {"gradient/MoE_experts.3.0.weight", "gradient/Switch_mlp.experts.expert_0.wi.weight",
+        "gradient/moe/Expert_2.weight"}) {
+    EXPECT_THAT(with(name, 1), IsEmpty()) << name;
+    EXPECT_THAT(with(name, 0), testing::Each("unused")) << name;
+    EXPECT_THAT(with(name, 0), Not(IsEmpty())) << name;
+  }
+  EXPECT_THAT(with("gradient/Net_expertise.weight", 1), testing::Contains("small"));
+}
+
 TEST(VanishingGradientTest, GradientsOfIntegersArePassedOver) {
   FakeSource source;
   source.Step(0).Save("gradient/a", tensor::TensorOfNumbers(tensor::DType::kInt32, {0}));

@@ -16,7 +16,8 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 class EvaluationMode:
     """Saves for rules, once at each update, whether a model is in evaluation mode: 1, or 0.
 
-    Models without dropout and batch normalisation are left out: their mode changes nothing.
+    It is 2 if the model also normalises by statistics that were never updated: nobody does so on
+    purpose.  Models without dropout and batch normalisation are left out: their mode changes nothing.
 
     Parameters
     ----------
@@ -26,7 +27,8 @@ class EvaluationMode:
 
     def __init__(self, hook: Any) -> None:
         self._hook = hook
-        self._depends: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+        # By module, what evaluation mode is saved as; 0 if the mode changes nothing.
+        self._values: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
 
     def save(self) -> None:
         """Saves the modes of the models that the open step has called; once in a step."""
@@ -35,11 +37,20 @@ class EvaluationMode:
             module, name = model.module, f"evaluation_mode/{model.name}"
             if module is None or not _raw.wants(hook._handle, name):
                 continue
-            if module not in self._depends:
-                self._depends[module] = any(map(_has_a_mode, module.modules()))
-            if self._depends[module]:
-                value = float(not module.training)
+            if module not in self._values:
+                self._values[module] = _value_of_evaluation(module)
+            if self._values[module] > 0:
+                value = 0.0 if module.training else self._values[module]
                 hook._save(name, torch.tensor(value, device="cpu"))
+
+
+def _value_of_evaluation(model: Any) -> float:
+    if not any(map(_has_a_mode, model.modules())):
+        return 0.0
+    if model.training:
+        return 1.0
+    means = (getattr(part, "running_mean", None) for part in model.modules())
+    return 2.0 if any(mean is not None and not bool(mean.any()) for mean in means) else 1.0
 
 
 def _has_a_mode(module: Any) -> bool:

@@ -32,7 +32,7 @@ from smdebug.pytorch.callbacks import (
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.emptiness import warn_of_emptiness
 from smdebug.pytorch.late_entry import PLAIN
-from smdebug.pytorch.models import RegisteredModel, module_name, normalises_inputs
+from smdebug.pytorch.models import RegisteredModel, collection_of_inputs, module_name
 from smdebug.pytorch.occasional import Occasional
 from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
 from smdebug.pytorch.scalers import forget_scaled, watch_scaled
@@ -537,8 +537,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     def _tell_roles(self) -> None:
         for model in self._models:
-            if normalises_inputs(model.module):
-                self._tell("normalised_inputs", f"^{re.escape(model.name)}_input_")
+            collection = collection_of_inputs(model.module)
+            if collection is not None:
+                self._tell(collection, f"^{re.escape(model.name)}_input_")
         for module, callback in self._watched.items():
             for collection, side in _ROLES.get(type(module), {}).items():
                 self._tell(collection, f"^{re.escape(callback.name)}_{side}_")

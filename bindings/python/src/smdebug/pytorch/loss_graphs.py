@@ -175,6 +175,8 @@ def _outputs_of(node: Any) -> Tuple[str, Optional[Any]]:
     before = _before(node)
     if kind != "NLLLoss" or before is None or before.name() != "LogSoftmaxBackward0":
         return kind, _saved(node, "self")
+    if _is_over_samples(before):
+        return kind, _saved(node, "self")
     # Scores are as good with their logarithmic softmax as without.  But what a softmax or an
     # activation has made of them, the loss should not get.
     activation = _before(before)
@@ -184,6 +186,15 @@ def _outputs_of(node: Any) -> Tuple[str, Optional[Any]]:
             result = result.flatten(0, -2)
         return "CrossEntropyLoss", result
     return "CrossEntropyLoss", _saved(node, "self")
+
+
+def _is_over_samples(softmax: Any) -> bool:
+    """Returns True for a softmax over the first of several dimensions, which no cross entropy has."""
+    result = _saved(softmax, "result")
+    if result is None or result.dim() < 2:
+        return False
+    # Nodes have a dimension as an unsigned number.
+    return bool((softmax._saved_dim + (1 << 63)) % (1 << 64) - (1 << 63) in (0, -result.dim()))
 
 
 def _before(node: Any) -> Optional[Any]:

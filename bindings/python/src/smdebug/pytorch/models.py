@@ -9,8 +9,10 @@ from weakref import WeakKeyDictionary
 
 from smdebug.pytorch.parameters import NamedParameters, path_of
 
-__all__ = ["RegisteredModel", "module_name", "normalises_inputs"]
+__all__ = ["RegisteredModel", "collection_of_inputs", "module_name"]
 
+_NORMALISE_SAMPLES = ("BatchNorm", "LazyBatchNorm")
+_SUMS = ("Conv", "LazyConv", "LazyLinear", "Linear")
 _NORMALISE = ("BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "LazyBatchNorm", "RMSNorm")
 
 _keys = itertools.count()
@@ -21,13 +23,22 @@ def module_name(module: Any) -> str:
     return str(getattr(module, "_orig_mod", module)._get_name())
 
 
-def normalises_inputs(module: Any) -> bool:
-    """Returns True if the first part of a model that has a state is one that normalises."""
-    for part in () if module is None else module.modules():
-        has_parts = next(part.children(), None) is not None
-        if not has_parts and part.state_dict():
-            return type(part).__name__.startswith(_NORMALISE)
-    return False
+def collection_of_inputs(module: Any) -> Optional[str]:
+    """Returns the collection that tells rules that a model normalises its inputs, or None.
+
+    "normalised_inputs" if its first part with a state does, "normalised_first_outputs" if a batch
+    normalisation follows that part.
+    """
+    parts = (part for part in module.modules() if _has_own_state(part)) if module else iter(())
+    first, second = (type(next(parts, None)).__name__ for _ in range(2))
+    if first.startswith(_NORMALISE):
+        return "normalised_inputs"
+    is_sum = first.startswith(_SUMS)
+    return "normalised_first_outputs" if is_sum and second.startswith(_NORMALISE_SAMPLES) else None
+
+
+def _has_own_state(part: Any) -> bool:
+    return next(part.children(), None) is None and bool(part.state_dict())
 
 
 class RegisteredModel:
