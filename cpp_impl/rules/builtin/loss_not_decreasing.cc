@@ -255,6 +255,9 @@ class LossNotDecreasing final : public Rule {
   }
 
   bool HasLearned(const Sample &sample, const LossComparison &losses) {
+    // However large a loss was at first, that of a guess is none.
+    const ChanceLevel *classes = LevelOf(sample);
+    if (classes != nullptr && classes->IsOfClasses() && IsAtChance(sample, losses)) return false;
     if ((losses.first - losses.now) * 100 >= std::abs(losses.first) * *limits_.learned_percent) {
       return true;
     }
@@ -284,18 +287,18 @@ class LossNotDecreasing final : public Rule {
     if (losses.was_below_0 && losses.was_above_0) return false;
     const bool has_moved = losses.has_fallen || losses.most_fall >= *limits_.learned_percent;
     const double updates = UpdatesOf(sample, losses);
-    const auto start = static_cast<double>(limits_.start_steps);
-    const bool is_warm = updates >= kLongestWarmUp * start || !IsWarmingUp(sample);
-    const double at_chance = updates >= kLater * start ? kAtChanceLater : kAtChance;
-    return losses.is_of_start && updates >= start && is_warm &&
-           (!has_moved || IsAtChance(sample, losses, at_chance)) &&
-           !learned_.Of(sample.Worker(), "");
+    const bool is_warm = updates >= kLongestWarmUp * Start() || !IsWarmingUp(sample);
+    return losses.is_of_start && updates >= Start() && is_warm &&
+           (!has_moved || IsAtChance(sample, losses)) && !learned_.Of(sample.Worker(), "");
   }
+  double Start() const { return static_cast<double>(limits_.start_steps); }
   // A loss that falls to that of a model without knowledge, and stays there, has not learned.
-  bool IsAtChance(const Sample &sample, const LossComparison &losses, double part) {
+  bool IsAtChance(const Sample &sample, const LossComparison &losses) {
     const ChanceLevel *level = LevelOf(sample);
     const std::optional<double> chance = level == nullptr ? std::nullopt : level->OfUniform();
-    return chance && std::min(losses.now, losses.before) > part * *chance;
+    const bool is_late = UpdatesOf(sample, losses) >= kLater * Start();
+    return chance &&
+           std::min(losses.now, losses.before) > (is_late ? kAtChanceLater : kAtChance) * *chance;
   }
   bool IsWarmingUp(const Sample &sample) {
     return warm_ups_[std::string(sample.Worker())].IsOn(sample.Place().step);

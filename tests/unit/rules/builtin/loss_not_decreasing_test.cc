@@ -372,6 +372,11 @@ TEST_F(Calibrated, AfterManyUpdatesALossALittleBelowThatOfAGuessHasNotLearned) {
   EXPECT_THAT(OfClassifierThatFallsTo(0.98, 260).findings, IsEmpty());
 }
 
+TEST_F(Calibrated, ALossThatFallsFarButOnlyToThatOfAGuessHasNotLearned) {
+  EXPECT_THAT(OfClassifier(1.001 * std::log(4), 9).Checks(), testing::Contains("not_decreasing"));
+  EXPECT_THAT(OfClassifier(0.9 * std::log(4), 9).findings, IsEmpty());
+}
+
 // A loss that stays, while the learning rate rises for `steps` steps.
 Evaluated OfWarmUp(int64_t steps, int64_t all, int64_t accumulated = 1) {
   FakeSource source;
