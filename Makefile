@@ -27,7 +27,7 @@ PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 check test $(addprefix test-,cpp go java python storage docs packages frameworks static): export TMPDIR := $(shell tools/test_folder.sh)
 
 .PHONY: all python demo build-demo check test test-cpp test-go test-java test-python test-storage test-docs test-packages check-static test-static test-frameworks test-gpu test-large framework-environments update-frameworks test-s3-minio aarch64 check-aarch64 test-aarch64 check-musl test-musl build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu pictures measure-rules diagnosis-table llm-diagnosis-table measure-llm measure-profile lint format abi install uninstall wheel jar deb release clean environment original servers
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu pictures measure-rules diagnosis-table llm-diagnosis-table measure-llm measure-profile measure-strangers lint format abi install uninstall wheel jar deb release clean environment original servers
 
 # After `python`: two builds of one folder must not run at once.
 all: python
@@ -261,6 +261,12 @@ RUNS ?= 1000
 measure-rules: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/generator.py --set $(SET) --begin $(BEGIN) --runs $(RUNS)
+
+# The same on trainings whose writer knew nothing of the rules: 20 minutes of one core.
+measure-strangers: python
+	@tools/framework_environments.sh $(CACHE) pytorch-newest keras3
+	@$(CACHE)/frameworks/pytorch-newest/bin/python -W ignore tests/rules/strangers/measure.py
+	@$(CACHE)/frameworks/keras3/bin/python -W ignore tests/rules/strangers/measure.py --keras
 
 # Measures the rules over profiles on trainings with planted faults and without, 7 seconds each.
 PROFILED ?= 34

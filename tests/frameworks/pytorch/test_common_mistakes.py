@@ -143,6 +143,25 @@ def test_inputs_that_the_model_normalises(first: nn.Module, out_dir: str) -> Non
     assert is_fault or not found
 
 
+@pytest.mark.parametrize(
+    ("second", "is_fault"),
+    [(nn.BatchNorm2d(4), False), (nn.LayerNorm(6), True), (nn.Identity(), True)],
+)
+def test_images_that_the_model_normalises_later(
+    second: nn.Module, is_fault: bool, out_dir: str
+) -> None:
+    def batch() -> Tuple[Tensor, Tensor]:
+        y = torch.randint(4, (32,))
+        return 16 * torch.rand(32, 1, 8, 8) * (1 + y[:, None, None, None]) / 4, y
+
+    torch.manual_seed(1)
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3), second, nn.ReLU(), nn.Flatten(), nn.Linear(4 * 6 * 6, 4)
+    )
+    found, _ = train(out_dir, model, nn.CrossEntropyLoss(), batch)
+    assert (("CheckInputImages", "mean") in found) is is_fault
+
+
 @pytest.mark.parametrize("buffer", [1, 100, 1000])
 def test_samples_that_are_stored_by_class(buffer: int, out_dir: str) -> None:
     """A loader that shuffles within a buffer, as for files that are read one after the other."""

@@ -1,0 +1,200 @@
+"""Measures the rules on trainings whose writer knew nothing of them.
+
+The writer, who read neither the rules nor their documentation, wrote healthy trainings, and pairs
+that differ by one fault, and checked that each fault hurts.  The first figures, before anybody
+looked at a run, are in docs/rules.md; rules have learned from some of the runs since.  Run this in
+the environment pytorch-newest, and with --keras in keras3:
+
+    python tests/rules/strangers/measure.py --seeds 0 1 --lines build/strangers.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import random
+import re
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
+os.environ.setdefault("KERAS_BACKEND", "jax")
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent))
+
+import numpy as np
+import registry
+from intervals import wilson
+
+import smdebug as smd
+from smdebug import integrations
+from smdebug.rules import Level, RuleSet
+
+CALLBACKS = {
+    "keras": "KerasCallback",
+    "lightning": "LightningCallback",
+    "transformers": "TrainerCallback",
+}
+MODULES = ["frameworks", *sorted(path.stem for path in HERE.glob("torch_*.py"))]
+
+
+@dataclass
+class Outcome:
+    """What rules say of one training."""
+
+    name: str
+    seed: int
+    is_faulty: bool
+    cause: str = ""
+    severity: str = ""
+    score: float | None = None
+    error: str = ""
+    findings: list[str] = field(default_factory=list)
+    looks: list[str] = field(default_factory=list)
+    causes: list[tuple[str, float]] = field(default_factory=list)
+
+
+class Record:
+    """What a training records with, as the writers of scripts do."""
+
+    def __init__(self, folder: Path, rules: RuleSet) -> None:
+        self._folder = folder
+        self._count = 0
+        self._settings = {
+            "rules": rules,
+            "include_collections": ["losses"],
+            "save_config": smd.SaveConfig(save_interval=500),
+        }
+
+    def _next(self) -> str:
+        self._count += 1
+        return str(self._folder / str(self._count))
+
+    @contextlib.contextmanager
+    def __call__(self, model: Any, optimizer: Any = None, criterion: Any = None) -> Iterator[Any]:
+        optimizers = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
+        given = [each for each in optimizers if each is not None]
+        with integrations.recording(
+            self._next(), model, *given, loss=criterion, **self._settings
+        ) as hook:
+            yield hook
+
+    @contextlib.contextmanager
+    def evaluation(self, hook: Any) -> Iterator[None]:
+        hook.set_mode(smd.modes.EVAL)
+        try:
+            yield
+        finally:
+            hook.set_mode(smd.modes.TRAIN)
+
+    def callback(self, framework: str) -> Any:
+        return getattr(integrations, CALLBACKS[framework])(self._next(), **self._settings)
+
+
+def seed_all(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    with open(os.devnull, "w") as null, contextlib.redirect_stdout(null):
+        with contextlib.redirect_stderr(null):
+            yield
+
+
+def judge(outcome: Outcome, training: Callable[[Record], None]) -> Outcome:
+    """Trains in a folder of its own, and notes what the rules say."""
+    rules = RuleSet().add_all()
+    folder = Path(tempfile.mkdtemp(prefix="smdebug-strangers-"))
+    before = os.getcwd()
+    seed_all(outcome.seed)
+    registry.SCORES.clear()
+    try:
+        os.chdir(folder)
+        with silent():
+            training(Record(folder, rules))
+    except Exception:
+        outcome.error = traceback.format_exc()
+    finally:
+        os.chdir(before)
+        shutil.rmtree(folder, ignore_errors=True)
+    if registry.SCORES:
+        outcome.score = registry.SCORES[-1][0]
+    for result in rules.results():
+        if result.first is not None:
+            told = outcome.findings if result.first.level is Level.FINDING else outcome.looks
+            told.append(f"{result.rule}: {result.message}")
+    outcome.causes = [(each.id, round(each.confidence, 3)) for each in rules.diagnose()]
+    return outcome
+
+
+def trainings(seeds: list[int], only: str) -> Iterator[tuple[Outcome, Callable[[Any], None]]]:
+    for seed in seeds:
+        for name, healthy in registry.HEALTHY.items():
+            if re.search(only, name):
+                yield Outcome(name, seed, False), partial(healthy, seed=seed)
+        for name, pair in registry.PAIRS.items():
+            for is_faulty in (False, True) if re.search(only, name) else ():
+                outcome = Outcome(name, seed, is_faulty, pair.cause, pair.severity)
+                yield outcome, partial(pair.run, seed=seed, faulty=is_faulty)
+
+
+def share(right: int, of: int) -> str:
+    least, most = (100 * each for each in wilson(right, of))
+    return f"{right} of {of} ({least:.0f} to {most:.0f} %)"
+
+
+def tell(outcomes: list[Outcome]) -> None:
+    """Prints the figures, then what was blamed and what was missed."""
+    healthy = [each for each in outcomes if not each.is_faulty]
+    blamed = [each for each in healthy if each.findings]
+    missed = []
+    print(f"healthy without a finding: {share(len(healthy) - len(blamed), len(healthy))}")
+    print(f"healthy without a cause: {share(sum(not e.causes for e in healthy), len(healthy))}")
+    for severity in ("gross", "middling", "mild"):
+        faulty = [each for each in outcomes if each.is_faulty and each.severity == severity]
+        missed += [each for each in faulty if not each.findings]
+        print(f"{severity} found: {share(sum(bool(e.findings) for e in faulty), len(faulty))}")
+    for each in blamed:
+        print(f"blamed: {each.name}, seed {each.seed}: {'; '.join(each.findings)}")
+    for each in missed:
+        print(f"missed: {each.name}, seed {each.seed}: {each.severity}, {each.cause}")
+    for each in outcomes:
+        if each.error:
+            print(f"failed: {each.name}, seed {each.seed}: {each.error}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--keras", action="store_true", help="the trainings with Keras")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--only", default="", help="trainings whose names have a match of this")
+    parser.add_argument("--lines", type=Path, help="appends a line of JSON for each training")
+    options = parser.parse_args()
+    for name in ["keras_runs"] if options.keras else MODULES:
+        importlib.import_module(name)
+    outcomes = []
+    for outcome, training in trainings(options.seeds, options.only):
+        outcomes.append(judge(outcome, training))
+        if options.lines:
+            with options.lines.open("a") as lines:
+                lines.write(json.dumps(asdict(outcome)) + "\n")
+    tell(outcomes)
+    return int(any(each.error for each in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
