@@ -50,7 +50,7 @@ class LossCurve::Spread {
   int64_t count_ = 0;
 };
 
-double LossCurve::MedianOf(Points::const_iterator begin, int64_t count) {
+double LossCurve::MedianOf(const Point &begin, int64_t count) {
   std::vector<double> values;
   for (int64_t i = 0; i < count; ++i) values.push_back((begin + i)->second);
   std::sort(values.begin(), values.end());
@@ -110,8 +110,7 @@ std::optional<LossComparison> LossCurve::Compare(const CurveWindow &compared) {
                         shape_.Steepens()};
 }
 
-double LossCurve::ErrorOf(Points::const_iterator now, Points::const_iterator before,
-                          int64_t count) {
+double LossCurve::ErrorOf(const Point &now, const Point &before, int64_t count) {
   Spread of_now;
   Spread of_before;
   for (int64_t i = 0; i < count; ++i) {

@@ -57,9 +57,10 @@ class LossCurve {
  private:
   class Spread;
   using Points = std::deque<std::pair<int64_t, double>>;  // by step
+  using Point = Points::const_iterator;
 
-  static double MedianOf(Points::const_iterator begin, int64_t count);
-  static double ErrorOf(Points::const_iterator now, Points::const_iterator before, int64_t count);
+  static double MedianOf(const Point &begin, int64_t count);
+  static double ErrorOf(const Point &now, const Point &before, int64_t count);
   int64_t Count() const { return static_cast<int64_t>(points_.size()); }
   // How many losses at the beginning and at the end are compared.
   size_t Compared() const;
