@@ -42,10 +42,10 @@ constexpr double kPartOfChance = 0.7;
 constexpr double kAtChance = 0.999;
 constexpr double kAtChanceLater = 0.99;
 constexpr double kLater = 2.5;  // times start_steps
-// A learning rate that rises is still that of a beginning; of a long warm-up, so many updates are.
-constexpr int64_t kLastingRise = 50;  // steps since it rose
+// While the learning rate rises, a loss has more time.
+constexpr int64_t kLastingRise = 50;  // steps after it rose last
 constexpr double kLongestWarmUp = 6;  // times start_steps
-// A loss below 0 whose sign is wrong falls so far, and ever faster.
+// A loss of the wrong sign falls ever faster, to this many times its first value below 0.
 constexpr double kEndless = 10;
 // A fall counts if it exceeds its standard error by this factor.
 constexpr double kSignificance = 2;

@@ -404,7 +404,7 @@ TEST_F(Calibrated, ALossOfTheWrongSignFallsEverFaster) {
   };
   EXPECT_THAT(with([](double step) { return -2.3 - step * step / 300; }),
               testing::Contains("endless"));
-  // Of a density: far below 0 it becomes slower.
+  // A density that is learned: the loss falls more and more slowly.
   EXPECT_THAT(with([](double step) { return -2.3 - 10 * std::sqrt(step); }), IsEmpty());
   EXPECT_THAT(with([](double step) { return 40 - step * step / 300; }), IsEmpty());
   EXPECT_THAT(with([](double step) { return -0.5 - step * step / 8000; }), IsEmpty());

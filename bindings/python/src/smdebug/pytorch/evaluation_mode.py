@@ -16,8 +16,9 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 class EvaluationMode:
     """Saves for rules, once at each update, whether a model is in evaluation mode: 1, or 0.
 
-    It is 2 if the model also normalises by statistics that were never updated: nobody does so on
-    purpose.  Models without dropout and batch normalisation are left out: their mode changes nothing.
+    Saves 2 if the model is in evaluation mode and normalises by statistics that were never updated,
+    which nobody does on purpose.  Models without dropout and batch normalisation are left out:
+    their mode changes nothing.
 
     Parameters
     ----------

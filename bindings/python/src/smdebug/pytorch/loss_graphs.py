@@ -173,9 +173,13 @@ def _outputs_of(node: Any) -> Tuple[str, Optional[Any]]:
     """Returns the class of a loss, and the outputs of the model that it takes, if they are there."""
     kind = _CLASSES[node.name()]
     before = _before(node)
-    if kind != "NLLLoss" or before is None or before.name() != "LogSoftmaxBackward0":
-        return kind, _saved(node, "self")
-    if _is_over_samples(before):
+    is_cross_entropy = (
+        kind == "NLLLoss"
+        and before is not None
+        and before.name() == "LogSoftmaxBackward0"
+        and not _is_over_samples(before)
+    )
+    if not is_cross_entropy:
         return kind, _saved(node, "self")
     # Scores are as good with their logarithmic softmax as without.  But what a softmax or an
     # activation has made of them, the loss should not get.
@@ -193,8 +197,8 @@ def _is_over_samples(softmax: Any) -> bool:
     result = _saved(softmax, "result")
     if result is None or result.dim() < 2:
         return False
-    # Nodes have a dimension as an unsigned number.
-    return bool((softmax._saved_dim + (1 << 63)) % (1 << 64) - (1 << 63) in (0, -result.dim()))
+    # Nodes have a dimension below 0 as an unsigned number.
+    return softmax._saved_dim in (0, (1 << 64) - result.dim())
 
 
 def _before(node: Any) -> Optional[Any]:
