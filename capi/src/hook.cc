@@ -3,6 +3,7 @@
 #include "base/deferral.h"
 #include "guard.h"
 #include "inputs.h"
+#include "tables/row_file_writer.h"
 
 using namespace smdebug;
 using namespace smdebug::capi;
@@ -42,7 +43,11 @@ smd_error *smd_hook_new(const smd_hook_options *options, smd_hook **out) noexcep
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(options, "options"));
     SMD_RETURN_IF_ERROR(options->CheckCollections());
-    return Give(record::Hook::Open(options->options), out);
+    record::HookOptions opened = options->options;
+    opened.make_listener = [](record::HookOptions::Put put) {
+      return std::make_shared<tables::RowFileWriter>(std::move(put));
+    };
+    return Give(record::Hook::Open(std::move(opened)), out);
   });
 }
 

@@ -115,6 +115,8 @@ Status AddObjects(const net::Element &list, std::string_view group, std::string_
       SMD_ASSIGN_OR_RETURN(object.key, net::PercentDecode(object.key, net::Pluses::kAreSpaces));
     }
     object.modified_at = net::ParseIsoDate(element->TextOf("LastModified")).value_or(0);
+    object.size =
+        static_cast<uint64_t>(std::max<int64_t>(ParseInt(element->TextOf("Size")).value_or(0), 0));
     objects->push_back(std::move(object));
   }
   return Status::Ok();

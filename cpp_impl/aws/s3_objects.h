@@ -62,6 +62,7 @@ struct ListedObject {
   std::string key;
   std::string etag{};      // empty if the service has none, and for keys that are listed as one
   double modified_at = 0;  // seconds since 1970; 0 if unknown
+  uint64_t size = 0;       // bytes; 0 if unknown
 };
 
 // Both return what they list in the order of keys.  Fail with CORRUPT_DATA if the service's pages

@@ -13,6 +13,7 @@ constexpr int kStepDigits = 12;
 constexpr int kBucketDigits = 9;
 constexpr size_t kMaxWorkerName = 200;
 constexpr std::string_view kCollectionsEnding = "_collections.json";
+constexpr std::string_view kRowsEnding = ".rows";
 
 bool IsControl(char letter) {
   const auto byte = static_cast<unsigned char>(letter);
@@ -46,6 +47,24 @@ std::string WorkerFromFile(std::string_view worker) {
   return decoded;
 }
 
+std::string Bucket(std::string_view folder, int64_t step) {
+  return StrCat(folder, "/", ZeroPadded(step / kStepsPerBucket, kBucketDigits));
+}
+
+// Parses the name of a step's file without its extension.
+std::optional<StepFile> ParseStem(std::string_view stem) {
+  const char *const end = stem.data() + stem.size();
+  StepFile file{};
+  // Digits only: from_chars would also accept a sign.
+  if (stem.empty() || stem.front() < '0' || stem.front() > '9') return {};
+  const auto [separator, error] = std::from_chars(stem.data(), end, file.step);
+  if (error != std::errc{} || separator == end || *separator != '_') return {};
+  const std::string_view worker(separator + 1, static_cast<size_t>(end - separator - 1));
+  if (!IsWorkerInFile(worker) || file.step > kMaxStep) return {};
+  file.worker = WorkerFromFile(worker);
+  return file;
+}
+
 }  // namespace
 
 std::string EventFileName(int64_t step, std::string_view worker) {
@@ -66,9 +85,13 @@ std::string IndexFileName(int64_t step, std::string_view worker) {
   return StrCat(IndexFilePrefix(step), "_", WorkerToFile(worker), ".json");
 }
 
-std::string IndexBucket(int64_t step) {
-  return StrCat(kIndexFolder, "/", ZeroPadded(step / kStepsPerBucket, kBucketDigits));
+std::string IndexBucket(int64_t step) { return Bucket(kIndexFolder, step); }
+
+std::string RowFileName(int64_t step, std::string_view worker) {
+  return StrCat(RowBucket(step), "/", StepPrefix(step), "_", WorkerToFile(worker), kRowsEnding);
 }
+
+std::string RowBucket(int64_t step) { return Bucket(kRowsFolder, step); }
 
 std::string CollectionsFileName(std::string_view worker) {
   return StrCat(kCollectionsFolder, "/", WorkerToFile(worker), kCollectionsEnding);
@@ -76,17 +99,13 @@ std::string CollectionsFileName(std::string_view worker) {
 
 std::optional<StepFile> ParseStepFileName(std::string_view name) {
   const std::optional<std::string_view> stem = WithoutEnding(LastPart(name));
-  if (!stem) return {};
-  const char *const end = stem->data() + stem->size();
-  StepFile file{};
-  // Digits only: from_chars would also accept a sign.
-  if (stem->empty() || stem->front() < '0' || stem->front() > '9') return {};
-  const auto [separator, error] = std::from_chars(stem->data(), end, file.step);
-  if (error != std::errc{} || separator == end || *separator != '_') return {};
-  const std::string_view worker(separator + 1, static_cast<size_t>(end - separator - 1));
-  if (!IsWorkerInFile(worker) || file.step > kMaxStep) return {};
-  file.worker = WorkerFromFile(worker);
-  return file;
+  return stem ? ParseStem(*stem) : std::nullopt;
+}
+
+std::optional<StepFile> ParseRowFileName(std::string_view name) {
+  const std::string_view last = LastPart(name);
+  if (!last.ends_with(kRowsEnding)) return {};
+  return ParseStem(last.substr(0, last.size() - kRowsEnding.size()));
 }
 
 bool HasStepBeyondLast(std::string_view name) {

@@ -13,6 +13,7 @@ namespace smdebug::format {
 inline constexpr std::string_view kEndMarker = "training_job_end.ts";
 inline constexpr std::string_view kClaimFile = "claim.smd";
 inline constexpr std::string_view kIndexFolder = "index";
+inline constexpr std::string_view kRowsFolder = "rows";
 // An index folder holds the files of this many steps.
 inline constexpr int64_t kStepsPerBucket = 1000;
 inline constexpr std::string_view kCollectionsFolder = "collections/000000000";
@@ -29,6 +30,10 @@ std::string IndexFileName(int64_t step, std::string_view worker);
 std::string IndexFilePrefix(int64_t step);
 // Returns the folder of a step's index file, for example "index/000000000".
 std::string IndexBucket(int64_t step);
+// Return the name of the row file that begins with a step, for example
+// "rows/000000000/000000000012_worker_0.rows", and its folder.
+std::string RowFileName(int64_t step, std::string_view worker);
+std::string RowBucket(int64_t step);
 // Returns, for example, "collections/000000000/worker_0_collections.json".
 std::string CollectionsFileName(std::string_view worker);
 
@@ -41,6 +46,9 @@ struct StepFile {
 // among them.  Ignores leading folders.  No step is larger than kMaxStep.  A worker whose name
 // begins with "_" is a device name in its file form: it is decoded "_" -> "/", "-" -> ":".
 std::optional<StepFile> ParseStepFileName(std::string_view name);
+
+// The same, for the name of a row file.
+std::optional<StepFile> ParseRowFileName(std::string_view name);
 
 // Returns true if the name is that of an index or event file, except that its step is larger than
 // kMaxStep.

@@ -66,6 +66,12 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
                        store->Exists(format::CollectionsFileName(options.worker)));
   options.queue.out_dir = std::make_shared<OutDir>(store, format::WorkerToFile(options.worker),
                                                    options.num_workers != 1);
+  if (options.writes_rows && options.make_listener) {
+    options.queue.listener = options.make_listener(
+        [out_dir = options.queue.out_dir](const std::string &name, const std::string &text) {
+          return out_dir->Put(name, text, false);
+        });
+  }
   std::shared_ptr<storage::Store> tensorboard = options.tensorboard_store;
   if (const std::string folder = options.TensorboardFolder(); !tensorboard && !folder.empty()) {
     SMD_ASSIGN_OR_RETURN(tensorboard,

@@ -149,7 +149,7 @@ constexpr Option BytesOption(Text name) {
           [](const Options &o) { return std::to_string(o.queue.*member); }};
 }
 
-constexpr std::array<Option, 20> kOptions = {{
+constexpr std::array<Option, 21> kOptions = {{
     TextOption<&Options::out_dir>("out_dir"),
     {"worker", [](Options *o, Text, Text value) { return SetWorker(o, value); },
      [](const Options &o) { return o.worker; }},
@@ -180,6 +180,7 @@ constexpr std::array<Option, 20> kOptions = {{
      [](const Options &o) { return std::string(o.queue.reports_late ? "late" : "soon"); }},
     SwitchOption<&Options::has_builtin_collections>("builtin_collections"),
     SwitchOption<&Options::keeps_output_numbers>("keep_output_numbers"),
+    SwitchOption<&Options::writes_rows>("row_files"),
     SwitchOption<&Options::exports_tensorboard>("export_tensorboard"),
     TextOption<&Options::tensorboard_dir>("tensorboard_dir"),
     {"checkpoint_dir",

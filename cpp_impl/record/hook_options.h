@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "config/collection.h"
 #include "config/hook_config.h"
+#include "format/step_listener.h"
 #include "record/write_queue.h"
 #include "storage/store.h"
 #include "tensor/view.h"
@@ -33,6 +35,7 @@ struct HookOptions {
   // If false, the built-in collections are only "default" and "all".
   bool has_builtin_collections = true;
   bool keeps_output_numbers = false;  // in the names of saved reductions
+  bool writes_rows = true;            // with `make_listener`
   bool exports_tensorboard = false;
   std::string tensorboard_dir;
   std::optional<std::string> checkpoint_dir;  // else the configured one
@@ -41,6 +44,9 @@ struct HookOptions {
   std::vector<config::CollectionPtr> collections;
   storage::StoreOptions store_options;
   Logger logger;
+  // Returns what follows the written steps, to write row files by `put`.  Empty: none are written.
+  using Put = std::function<Status(const std::string &name, const std::string &text)>;
+  std::function<std::shared_ptr<format::StepListener>(Put put)> make_listener;
 
   // For tests: the size of a tensor that goes into several records, the stores instead of those
   // that out_dir and TensorBoard's folder name, and the time.

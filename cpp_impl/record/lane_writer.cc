@@ -55,7 +55,9 @@ Status LaneWriter::CommitStep(Lane &lane) {
   if (lane.file->TensorCount() > 0) {
     SMD_RETURN_IF_ERROR(options_.out_dir->CheckStep(step.global_step, lane.file->EventName()));
   }
-  return lane.file->Commit(step.mode, step.mode_step, options_.is_durable);
+  SMD_RETURN_IF_ERROR(lane.file->Commit(step.mode, step.mode_step, options_.is_durable));
+  if (options_.listener) options_.listener->OnWritten(lane.file->Written());
+  return Status::Ok();
 }
 
 }  // namespace smdebug::record

@@ -17,13 +17,17 @@ bool IsFileOf(const std::string &worker, std::string_view name) {
             name == format::OtherEventFileName(file->step, worker) ||
             name == format::IndexFileName(file->step, worker));
   }
+  if (const auto file = format::ParseRowFileName(name)) {
+    return name == format::RowFileName(file->step, worker);
+  }
   return name == format::CollectionsFileName(worker);
 }
 
 // Whether a hook of any worker gives its files such a name.
 bool IsFileOfAny(std::string_view name) {
-  const auto step = format::ParseStepFileName(name);
-  const auto worker = step ? step->worker : format::ParseCollectionsFileName(name);
+  auto file = format::ParseStepFileName(name);
+  if (!file) file = format::ParseRowFileName(name);
+  const auto worker = file ? file->worker : format::ParseCollectionsFileName(name);
   return worker && IsFileOf(format::WorkerToFile(*worker), name);
 }
 
@@ -71,7 +75,7 @@ void OutDir::Sweep() noexcept try {
         name.starts_with("tensorboard/") ? IsFileForTensorboard(name) : IsFileOfAny(name);
     return is_known ? Leftover::kRemoveIfDead : Leftover::kKeep;
   };
-  for (const std::string_view folder : {"events", "index", "collections", "tensorboard"}) {
+  for (const std::string_view folder : {"events", "index", "collections", "rows", "tensorboard"}) {
     const Status swept = store_->RemoveLeftovers(std::string(folder), judge);
     if (!swept.IsOk()) return;  // leftovers take room and do no other harm
   }

@@ -21,6 +21,10 @@ void QueueCore::Run() {
   }
   // Aborting an upload asks its service, which the job must not wait for.
   unfinished.clear();
+  if (options_.listener) {
+    CheckOutDir();
+    options_.listener->OnEnd();
+  }
   const DeferringLock lock(mutex_);
   threads_.NoteEnd();
   changed_.NotifyAll();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "format/step_listener.h"
 #include "record/out_dir.h"
 
 namespace smdebug::record {
@@ -27,6 +28,7 @@ struct QueueOptions {
   bool reports_late = false;          // only TakeError() reports a dropped step
   bool is_resumed = false;            // the store may hold steps of an earlier run
   std::shared_ptr<OutDir> out_dir{};  // NULL: one of the queue's own
+  std::shared_ptr<format::StepListener> listener{};  // NULL: none
 };
 
 struct QueueCounts {

@@ -55,6 +55,7 @@ Status StepFile::ChooseEventName() {
 void StepFile::Announce(RecordMark mark) {
   index_.tensors.push_back(
       {std::move(mark.name), announced_, mark.length, {}, std::move(mark.part), mark.number});
+  heads_.push_back(std::move(mark.head));
   announced_ += mark.length;
 }
 
@@ -117,8 +118,9 @@ Status StepFile::Commit(Mode mode, int64_t mode_step, bool durable) {
   SMD_RETURN_IF_ERROR(CommitEvents(durable));
   index_.mode = mode;
   index_.mode_step = mode_step;
-  return store_->WriteText(format::IndexFileName(step_, worker_), format::IndexToJson(index_),
-                           durable);
+  const std::string text = format::IndexToJson(index_);
+  index_size_ = text.size();
+  return store_->WriteText(format::IndexFileName(step_, worker_), text, durable);
 }
 
 }  // namespace smdebug::record

@@ -13,6 +13,7 @@
 #include "base/mode.h"
 #include "base/result.h"
 #include "format/index_json.h"
+#include "format/step_listener.h"
 #include "storage/store.h"
 #include "tensor/view.h"
 
@@ -24,6 +25,7 @@ struct RecordMark {
   uint64_t length = 0;
   std::optional<format::PartOf> part = {};
   std::optional<format::SavedNumber> number = {};
+  format::RecordHead head = {};
 };
 
 // Returns the number for the index, if the tensor has one real element.
@@ -57,6 +59,8 @@ class StepFile {
   Status CommitEvents(bool durable);
   // Names the event file if that was not done, then writes the index file.
   Status Commit(Mode mode, int64_t mode_step, bool durable);
+  // Returns what Commit() has written.  Valid as long as the file.
+  format::WrittenStep Written() const { return {step_, worker_, index_, heads_, index_size_}; }
 
  private:
   Status ChooseEventName();
@@ -69,6 +73,8 @@ class StepFile {
   std::string event_name_;
   std::unique_ptr<storage::FileWriter> events_;
   format::IndexFile index_;
+  std::vector<format::RecordHead> heads_;
+  uint64_t index_size_ = 0;
   uint64_t announced_ = 0;       // end of the last announced record
   uint64_t written_ = 0;         // bytes appended so far
   size_t current_ = 0;           // the record that the next byte belongs to

@@ -82,7 +82,8 @@ Status ReadVersions(FileDescriptor opened, const std::string &path, const std::s
     files->push_back({StrCat(folder, "/", name),
                       std::string(AsText(std::as_bytes(std::span(version)))),
                       static_cast<double>(facts.st_mtim.tv_sec) +
-                          static_cast<double>(facts.st_mtim.tv_nsec) * kNanosecond});
+                          static_cast<double>(facts.st_mtim.tv_nsec) * kNanosecond,
+                      static_cast<uint64_t>(facts.st_size)});
   }
   return Status::Ok();
 }

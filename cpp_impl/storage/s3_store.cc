@@ -173,8 +173,8 @@ Result<std::vector<ListedFile>> S3Store::ListVersions(const std::string &folder)
   files.reserve(objects.size());
   for (aws::ListedObject &object : objects) {
     if (object.key.ends_with('/')) continue;  // as NamesOf()
-    files.push_back(
-        {object.key.substr(key_prefix_.size()), std::move(object.etag), object.modified_at});
+    files.push_back({object.key.substr(key_prefix_.size()), std::move(object.etag),
+                     object.modified_at, object.size});
   }
   return files;
 }

@@ -1,6 +1,7 @@
 // Tells whether files have changed, without reading them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct ListedFile {
   // not text.  Empty if that is unknown.
   std::string version;
   double modified_at = 0;  // seconds since 1970
+  uint64_t size = 0;       // bytes
 };
 
 // A store that can list versions of files.  Safe from any thread.

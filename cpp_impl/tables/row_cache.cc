@@ -103,7 +103,7 @@ std::string RowCache::PathOf(std::string_view key) const {
   return StrCat(folder_, "/", digits.data(), kEnding);
 }
 
-std::optional<CachedRows> RowCache::Load(std::string_view key) const {
+std::optional<format::StoredRows> RowCache::Load(std::string_view key) const {
   const std::string path = PathOf(key);
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat facts {};
@@ -114,11 +114,11 @@ std::optional<CachedRows> RowCache::Load(std::string_view key) const {
   SpanSink sink(bytes.Span());
   if (!ReadAll(file, 0, bytes.Size(), sink, path).IsOk()) return {};
   NoteUse(file.Number(), facts);
-  return DecodeRows(bytes.Span(), key);
+  return format::DecodeRows(bytes.Span(), key);
 }
 
-void RowCache::Save(std::string_view key, const CachedRows &rows) {
-  const std::string bytes = EncodeRows(rows, key);
+void RowCache::Save(std::string_view key, const format::StoredRows &rows) {
+  const std::string bytes = format::EncodeRows(rows, key);
   if (bytes.size() > std::min(limit_ / 4, kLargest)) return;
   const std::string path = PathOf(key);
   std::string unfinished;

@@ -9,7 +9,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "tables/cached_rows.h"
+#include "format/stored_rows.h"
 
 namespace smdebug::tables {
 
@@ -30,8 +30,8 @@ class RowCache {
   static constexpr uint64_t kLargest = uint64_t{32} << 20;
 
   // Returns the rows that were saved under this key, or nothing.
-  std::optional<CachedRows> Load(std::string_view key) const;
-  void Save(std::string_view key, const CachedRows &rows) SMD_EXCLUDES(mutex_);
+  std::optional<format::StoredRows> Load(std::string_view key) const;
+  void Save(std::string_view key, const format::StoredRows &rows) SMD_EXCLUDES(mutex_);
 
  private:
   std::string PathOf(std::string_view key) const;

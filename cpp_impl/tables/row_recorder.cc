@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kKinds = 8;
 
 // Adds what is missing at the end, and omits what all rows have in common.
-void Complete(size_t rows, CachedRows::Numbers *numbers) {
+void Complete(size_t rows, format::StoredRows::Numbers *numbers) {
   if (numbers->values.empty()) return;
   numbers->values.resize(rows, 0);
   auto &known = numbers->known;
@@ -25,11 +25,12 @@ void Complete(size_t rows, CachedRows::Numbers *numbers) {
 
 }  // namespace
 
-RowRecorder::RowRecorder(const Reads &reads, bool is_scalars, uint64_t number)
-    : reads_(reads), is_scalars_(is_scalars), number_(number) {
+RowRecorder::RowRecorder(const Reads &reads, bool has_scalars, uint64_t number)
+    : reads_(reads), has_scalars_(has_scalars), number_(number) {
   rows_.shapes.emplace_back();
   rows_.lists.emplace_back();  // that of steps without rows
-  rows_.numbers.resize(is_scalars ? 1 : static_cast<size_t>(std::popcount(reads.statistics)));
+  rows_.numbers.resize(static_cast<size_t>(std::popcount(reads.statistics)) +
+                       (has_scalars ? 1 : 0));
 }
 
 void RowRecorder::Drop() {
@@ -42,7 +43,7 @@ void RowRecorder::Drop() {
 uint64_t RowRecorder::Bytes() const {
   const uint64_t of_row = sizeof(uint32_t) + (reads_.type ? 1 + sizeof(uint32_t) : 0);
   uint64_t bytes = rows_.times.size() * sizeof(int64_t) + (listed_ + list_.Rows()) * of_row;
-  for (const CachedRows::Numbers &each : rows_.numbers) {
+  for (const format::StoredRows::Numbers &each : rows_.numbers) {
     bytes += each.values.size() * (sizeof(double) + 1);
   }
   return bytes;
@@ -50,7 +51,7 @@ uint64_t RowRecorder::Bytes() const {
 
 // The checksums in an index file say that its version is also that of the records.
 bool RowRecorder::HasChecksums(const StepRow &row) const {
-  const bool needs_raw = is_scalars_ || reads_.type || reads_.time;
+  const bool needs_raw = has_scalars_ || reads_.type || reads_.time;
   if (needs_raw && !row.raw.empty() && !row.raw.front()->crc32c) return false;
   return std::all_of(row.reductions.begin(), row.reductions.end(),
                      [](const auto &each) { return each.second->crc32c.has_value(); });
@@ -76,15 +77,14 @@ uint32_t RowRecorder::ShapeOf(const StepRow &row) {
 // Columns end with the last row of which the number is known.
 void RowRecorder::AddNumbers(const StepRow &row) {
   const size_t before = rows_.times.size();
-  const auto add = [before](double number, CachedRows::Numbers *out) {
+  const auto add = [before](double number, format::StoredRows::Numbers *out) {
     out->values.resize(before, 0);
     out->known.resize(before, 0);
     out->values.push_back(number);
     out->known.push_back(1);
   };
-  if (is_scalars_) {
-    if (const auto number = ScalarOfRow(row)) add(*number, rows_.numbers.data());
-    return;
+  if (has_scalars_ && (row.scalar || row.elements)) {
+    if (const auto number = ScalarOfRow(row)) add(*number, &rows_.numbers.back());
   }
   for (uint32_t left = reads_.statistics & row.given; left != 0; left &= left - 1) {
     const uint32_t others = (left & -left) - 1;
@@ -117,11 +117,12 @@ void RowRecorder::Add(const StepRows &step, std::span<const StepRow> rows) {
     rows_.steps.push_back({step.file->step, step.mode_step, step.mode, 0, step.file->name, {}});
   }
   for (const StepRow &row : rows) {
-    const bool can_keep = HasChecksums(row) && row.tensor->name.size() <= CachedRows::kLongestName;
+    const bool can_keep =
+        HasChecksums(row) && row.tensor->name.size() <= format::StoredRows::kLongestName;
     if (!can_keep) return Drop();
     AddNumbers(row);
     list_.tensors.push_back(NumberOf(*row.tensor));
-    rows_.times.push_back(row.time.value_or(CachedRows::kNoTime));
+    rows_.times.push_back(row.time.value_or(format::StoredRows::kNoTime));
     if (!reads_.type) continue;
     list_.dtypes.push_back(static_cast<uint8_t>(TypeOfRow(row)));
     list_.shape_of.push_back(ShapeOf(row));
@@ -129,13 +130,13 @@ void RowRecorder::Add(const StepRows &step, std::span<const StepRow> rows) {
   if (Bytes() > RowCache::kLargest) Drop();
 }
 
-std::optional<CachedRows> RowRecorder::Take(std::vector<CachedStep> steps) {
+std::optional<format::StoredRows> RowRecorder::Take(std::vector<format::StoredStep> steps) {
   if (is_dropped_) return {};
   EndList();
-  CachedRows rows = std::exchange(rows_, {});
+  format::StoredRows rows = std::exchange(rows_, {});
   Drop();
   size_t next = 0;
-  for (CachedStep &step : steps) {
+  for (format::StoredStep &step : steps) {
     if (next == rows.steps.size() || rows.steps[next].name != step.name) continue;
     std::string version = std::move(step.version);
     step = std::move(rows.steps[next++]);
@@ -143,7 +144,7 @@ std::optional<CachedRows> RowRecorder::Take(std::vector<CachedStep> steps) {
   }
   if (next != rows.steps.size()) return {};
   rows.steps = std::move(steps);
-  for (CachedRows::Numbers &each : rows.numbers) Complete(rows.Rows(), &each);
+  for (format::StoredRows::Numbers &each : rows.numbers) Complete(rows.Rows(), &each);
   return rows;
 }
 

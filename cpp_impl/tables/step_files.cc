@@ -13,14 +13,16 @@ namespace {
 // With more folders, listing all of them is faster.
 constexpr int64_t kFewFolders = 4;
 
-// Calls `list` for each folder of index files that the range needs, or once for all of them.
+// Calls `list` for each folder of files that the range needs, or once for the folder `all` of them.
+// `bucket` returns the folder of a step.
 template <class List>
-Status ForFolders(const analyze::StepRange &range, List list) {
+Status ForFolders(const analyze::StepRange &range, std::string_view all,
+                  std::string (*bucket)(int64_t), List list) {
   if (!range.end || *range.end - range.first > kFewFolders * format::kStepsPerBucket) {
-    return list(std::string(format::kIndexFolder));
+    return list(std::string(all));
   }
   for (int64_t step = range.first; step < *range.end;) {
-    SMD_RETURN_IF_ERROR(list(format::IndexBucket(step)));
+    SMD_RETURN_IF_ERROR(list(bucket(step)));
     const int64_t rest = format::kStepsPerBucket - step % format::kStepsPerBucket;
     if (rest > *range.end - step) break;
     step += rest;
@@ -30,14 +32,15 @@ Status ForFolders(const analyze::StepRange &range, List list) {
 
 Result<std::vector<std::string>> Names(storage::Store &store, const analyze::StepRange &range) {
   std::vector<std::string> names;
-  const Status listed = ForFolders(range, [&](const std::string &folder) -> Status {
-    const bool is_all = folder == format::kIndexFolder;
-    auto some = is_all ? store.Follow(folder)->Next() : store.List(folder);
-    if (!some.IsOk()) return some.GetStatus();
-    names.insert(names.end(), std::make_move_iterator(some->begin()),
-                 std::make_move_iterator(some->end()));
-    return Status::Ok();
-  });
+  const Status listed = ForFolders(
+      range, format::kIndexFolder, format::IndexBucket, [&](const std::string &folder) -> Status {
+        const bool is_all = folder == format::kIndexFolder;
+        auto some = is_all ? store.Follow(folder)->Next() : store.List(folder);
+        if (!some.IsOk()) return some.GetStatus();
+        names.insert(names.end(), std::make_move_iterator(some->begin()),
+                     std::make_move_iterator(some->end()));
+        return Status::Ok();
+      });
   if (!listed.IsOk()) return listed;
   return names;
 }
@@ -88,17 +91,38 @@ Result<std::vector<StepFile>> ListStepFiles(storage::Store &store, const analyze
 Result<std::vector<ListedStep>> ListStepVersions(storage::VersionStore &store,
                                                  const analyze::StepRange &range) {
   std::vector<ListedStep> steps;
-  SMD_RETURN_IF_ERROR(ForFolders(range, [&](const std::string &folder) -> Status {
-    SMD_ASSIGN_OR_RETURN(std::vector<storage::ListedFile> files, store.ListVersions(folder));
-    for (storage::ListedFile &each : files) {
-      auto file = StepFileOf(&each.name);
-      if (!file) continue;
-      steps.push_back({*std::move(file), std::move(each.version), each.modified_at});
-    }
-    return Status::Ok();
-  }));
+  SMD_RETURN_IF_ERROR(ForFolders(
+      range, format::kIndexFolder, format::IndexBucket, [&](const std::string &folder) -> Status {
+        SMD_ASSIGN_OR_RETURN(std::vector<storage::ListedFile> files, store.ListVersions(folder));
+        for (storage::ListedFile &each : files) {
+          auto file = StepFileOf(&each.name);
+          if (!file) continue;
+          steps.push_back({*std::move(file), std::move(each.version), each.modified_at, each.size});
+        }
+        return Status::Ok();
+      }));
   SortFiles(&steps, [](const ListedStep &step) -> const StepFile & { return step.file; });
   return steps;
+}
+
+Result<std::vector<RowFile>> ListRowFiles(storage::VersionStore &store,
+                                          const analyze::StepRange &range) {
+  std::vector<RowFile> found;
+  SMD_RETURN_IF_ERROR(ForFolders(
+      range, format::kRowsFolder, format::RowBucket, [&](const std::string &folder) -> Status {
+        SMD_ASSIGN_OR_RETURN(std::vector<storage::ListedFile> files, store.ListVersions(folder));
+        for (storage::ListedFile &each : files) {
+          auto file = format::ParseRowFileName(each.name);
+          if (!file) continue;
+          found.push_back({file->step / format::kStepsPerBucket, std::move(file->worker),
+                           std::move(each.name), each.modified_at, each.size});
+        }
+        return Status::Ok();
+      }));
+  std::stable_sort(found.begin(), found.end(), [](const RowFile &a, const RowFile &b) {
+    return a.modified_at < b.modified_at;
+  });
+  return found;
 }
 
 }  // namespace smdebug::tables

@@ -19,22 +19,6 @@ constexpr uint64_t kSmallGap = 4096;
 // Bytes of a record of one element, besides those of its name.
 constexpr uint64_t kScalarRecord = 256;
 
-// Of several records of a statistic, the last one counts.
-void AddReduction(const NamedRecord &record, const format::TensorLocation &location, StepRow *row) {
-  const size_t statistic = *record.statistic;
-  const uint32_t bit = 1U << statistic;
-  if ((row->recorded & bit) == 0) {
-    row->recorded |= bit;
-    row->reductions.emplace_back(statistic, &location);
-    return;
-  }
-  // The original computes norms of absolute values in another way; those of the elements are meant.
-  if (record.is_absolute_norm) return;
-  for (auto &[known, place] : row->reductions) {
-    if (known == statistic) place = &location;
-  }
-}
-
 }  // namespace
 
 bool IsOfOne(const format::TensorEvent &event) {
@@ -100,7 +84,10 @@ struct StepRowReader::Run {
 
 StepRowReader::StepRowReader(std::shared_ptr<storage::Store> store,
                              std::shared_ptr<TensorNames> names, Reads reads, std::set<Mode> modes)
-    : store_(std::move(store)), names_(std::move(names)), reads_(reads), modes_(std::move(modes)) {}
+    : store_(std::move(store)),
+      grouper_(std::move(names)),
+      reads_(reads),
+      modes_(std::move(modes)) {}
 
 StepRowReader::~StepRowReader() = default;
 
@@ -126,7 +113,7 @@ Status StepRowReader::Read(std::span<const StepFile> files, const Visit &visit,
     }
   }
   Status flushed = Flush(visit, damage);
-  if (names_->Trim()) expected_.clear();
+  grouper_.Trim();
   return flushed;
 }
 
@@ -140,45 +127,8 @@ Status StepRowReader::Take(const StepFile &file, const Result<std::string> &text
   return modes_.empty() || modes_.contains(open->index.mode) ? AddRows(open) : Status::Ok();
 }
 
-Result<StepRow *> StepRowReader::RowOf(const NamedTensor &tensor, Open *open) {
-  if (tensor.row_of != stamp_) {
-    tensor.row_of = stamp_;
-    tensor.row = open->count++;
-    if (open->rows.size() < open->count) open->rows.emplace_back();
-    open->rows[tensor.row].Clear();
-    open->rows[tensor.row].tensor = &tensor;
-  }
-  return &open->rows[tensor.row];
-}
-
 Status StepRowReader::AddRows(Open *open) {
-  ++stamp_;
-  size_t position = 0;
-  for (const format::TensorLocation &location : open->index.tensors) {
-    const std::string &name = location.part ? location.part->tensor : location.name;
-    const size_t at = position++;
-    const NamedRecord *record = at < expected_.size() ? expected_[at] : nullptr;
-    if (record == nullptr || record->name != name) {
-      SMD_ASSIGN_OR_RETURN(record, names_->Record(name));
-      if (expected_.size() <= at) expected_.resize(at + 1, nullptr);
-      expected_[at] = record;
-    }
-    if (!record->tensor->is_wanted) continue;
-    SMD_ASSIGN_OR_RETURN(StepRow *const row, RowOf(*record->tensor, open));
-    if (record->statistic) {
-      AddReduction(*record, location, row);
-    } else if (!location.part) {
-      row->raw.assign(1, &location);  // the last one counts, as for a trial
-    } else if (location.part->number == row->raw.size()) {
-      row->raw.push_back(&location);
-    }
-  }
-  for (const format::SavedShape &shape : open->index.shapes) {
-    SMD_ASSIGN_OR_RETURN(const NamedTensor *const tensor, names_->Tensor(shape.name));
-    if (!tensor->is_wanted) continue;
-    SMD_ASSIGN_OR_RETURN(StepRow *const row, RowOf(*tensor, open));
-    row->saved_shape = &shape;
-  }
+  SMD_ASSIGN_OR_RETURN(open->count, grouper_.Group(open->index, &open->rows));
   if (!only_scalars_) return Status::Ok();
   const auto end = std::stable_partition(
       open->rows.begin(), open->rows.begin() + static_cast<std::ptrdiff_t>(open->count),

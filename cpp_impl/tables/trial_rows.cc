@@ -10,8 +10,8 @@ namespace {
 
 // The number of files at a time whose elements are read.
 constexpr size_t kFilesOfElements = 8;
-// The number of cached rows that are written at a time.
-constexpr size_t kCachedRows = 16'384;
+// The number of stored rows that are written at a time.
+constexpr size_t kStoredRows = 16'384;
 
 }  // namespace
 
@@ -25,27 +25,27 @@ Result<std::unique_ptr<TrialRows>> TrialRows::Open(std::shared_ptr<const Request
 }
 
 Status TrialRows::Read(RowWriters *writers) {
-  SMD_ASSIGN_OR_RETURN(const size_t count, CountUncached());
-  return count == 0 ? ReadCached(&writers->of_cache) : ReadFiles(count, &writers->of_steps);
+  SMD_ASSIGN_OR_RETURN(const size_t count, CountUnstored());
+  return count == 0 ? ReadStored(&writers->of_stored) : ReadFiles(count, &writers->of_steps);
 }
 
-Result<size_t> TrialRows::CountUncached() {
+Result<size_t> TrialRows::CountUnstored() {
   const size_t most = std::min(at_once_, files_.size() - next_);
   if (!units_) return most;
   for (size_t count = 0; count < most; ++count) {
-    SMD_ASSIGN_OR_RETURN(const bool is_cached, units_->IsCached(next_ + count));
-    if (is_cached) return count;
+    SMD_ASSIGN_OR_RETURN(const bool is_stored, units_->IsStored(next_ + count));
+    if (is_stored) return count;
   }
   return most;
 }
 
-Status TrialRows::ReadCached(CachedWriter *writer) {
-  std::vector<CachedPiece> pieces;
-  size_t left = std::min(kCachedRows, static_cast<size_t>(request_->batch_rows));
+Status TrialRows::ReadStored(StoredWriter *writer) {
+  std::vector<StoredPiece> pieces;
+  size_t left = std::min(kStoredRows, static_cast<size_t>(request_->batch_rows));
   size_t end = next_;
   while (end < files_.size() && left > 0) {
-    SMD_ASSIGN_OR_RETURN(const bool is_cached, units_->IsCached(end));
-    if (!is_cached) break;
+    SMD_ASSIGN_OR_RETURN(const bool is_stored, units_->IsStored(end));
+    if (!is_stored) break;
     size_t rows = 0;
     const size_t rest = units_->AddPiece(end, served_, left, &pieces, &rows);
     left -= rows;
@@ -82,10 +82,10 @@ Status TrialRows::NoteDamage(const Status &damage) {
 
 Status TrialRows::Begin(RowCache *cache) {
   auto *const versions = dynamic_cast<storage::VersionStore *>(store_.get());
-  const bool uses_cache =
-      cache != nullptr && versions != nullptr && CachedUnits::CanServe(*request_);
+  const bool uses_stored =
+      request_->uses_cache && versions != nullptr && StoredUnits::CanServe(*request_);
   std::vector<ListedStep> listed;
-  if (uses_cache) {
+  if (uses_stored) {
     SMD_ASSIGN_OR_RETURN(listed, ListStepVersions(*versions, request_->steps));
   } else {
     SMD_ASSIGN_OR_RETURN(files_, ListStepFiles(*store_, request_->steps, request_->workers));
@@ -95,9 +95,8 @@ Status TrialRows::Begin(RowCache *cache) {
       known_ ? std::shared_ptr<const config::CollectionSet>(known_, &known_->Collections())
              : nullptr;
   const Reads reads = ReadsFor(*request_);
-  if (uses_cache) {
-    units_ =
-        std::make_unique<CachedUnits>(*cache, *request_, store_->Location(), reads, collections);
+  if (uses_stored) {
+    units_ = std::make_unique<StoredUnits>(cache, *request_, store_, reads, collections);
     files_ = units_->Begin(std::move(listed));
   }
   reader_ = std::make_unique<StepRowReader>(

@@ -5,22 +5,22 @@
 #include <vector>
 
 #include "analyze/trial.h"
-#include "tables/cached_units.h"
-#include "tables/cached_writer.h"
 #include "tables/find_trials.h"
 #include "tables/request.h"
 #include "tables/row_writer.h"
 #include "tables/step_rows.h"
+#include "tables/stored_units.h"
+#include "tables/stored_writer.h"
 
 namespace smdebug::tables {
 
 // Where the rows go.
 struct RowWriters {
   RowWriter of_steps;
-  CachedWriter of_cache;
+  StoredWriter of_stored;
 
   RowWriters(const Request &request, BatchBuilder *builder)
-      : of_steps(request, builder), of_cache(request, builder) {}
+      : of_steps(request, builder), of_stored(request, builder) {}
 };
 
 // For one thread at a time.  What cannot be read is logged, or ends the reading, as the request
@@ -42,9 +42,9 @@ class TrialRows {
 
   Status Begin(RowCache *cache);
   Status LoadCollections();
-  Status ReadCached(CachedWriter *writer);
+  Status ReadStored(StoredWriter *writer);
   // Returns how many of the next files are to be read, at most `at_once_`.
-  Result<size_t> CountUncached();
+  Result<size_t> CountUnstored();
   Status ReadFiles(size_t count, RowWriter *writer);
   Status NoteDamage(const Status &damage);
 
@@ -53,9 +53,9 @@ class TrialRows {
   const std::shared_ptr<storage::Store> store_;
   std::shared_ptr<analyze::Trial> known_;  // for its collections
   std::vector<StepFile> files_;
-  std::unique_ptr<CachedUnits> units_;  // NULL: without the cache
+  std::unique_ptr<StoredUnits> units_;  // NULL: only index files are read
   size_t next_ = 0;
-  size_t served_ = 0;   // rows of the next file, from the cache
+  size_t served_ = 0;   // rows of the next file that are stored
   size_t at_once_ = 1;  // files
   std::unique_ptr<StepRowReader> reader_;
 };

@@ -77,8 +77,9 @@ def record(folder: Path, steps: int, names: list[str], elements: int, **settings
                 hook.save(name, value)
             hook.end_step()
     # Steps that are just finished are not kept in the cache.
+    before = time.time() - 3600
     for file in folder.rglob("*"):
-        os.utime(file, (time.time() - 3600,) * 2)
+        os.utime(file, (before, before))
 
 
 def copy(trial: Path, count: int) -> None:

@@ -20,24 +20,27 @@ namespace smdebug::tables::row_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
+using format::DecodeRows;
+using format::EncodeRows;
+using format::StoredRows;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-CachedRows SomeRows() {
-  CachedRows rows;
+StoredRows SomeRows() {
+  StoredRows rows;
   rows.steps = {{5, 2, Mode::kEval, 0, "index/000000000/5_w.json", "v1"},
                 {6, 3, Mode::kTrain, 1, "index/000000000/6_w.json", "v2"}};
   rows.names = {"loss", "naïve"};
   rows.shapes = {{}, {2, 3}, {}};
   rows.lists = {{{0, 1}, {2, 0}, {1, 0}}, {{0}, {2}, {2}}};
-  rows.times = {7, CachedRows::kNoTime, 9};
+  rows.times = {7, StoredRows::kNoTime, 9};
   rows.numbers = {{{1, 2, 3}, {}}, {}, {{4, 5, 6}, {1, 0, 1}}};
   return rows;
 }
 
-TEST(CachedRows, AreReadAsTheyWereWritten) {
-  const CachedRows rows = SomeRows();
+TEST(StoredRows, AreReadAsTheyWereWritten) {
+  const StoredRows rows = SomeRows();
   const std::string bytes = EncodeRows(rows, "key");
   const auto read = DecodeRows(AsBytes(bytes), "key");
   ASSERT_TRUE(read);
@@ -48,7 +51,7 @@ TEST(CachedRows, AreReadAsTheyWereWritten) {
   EXPECT_FALSE(DecodeRows(AsBytes(bytes), "another key"));
 }
 
-TEST(CachedRows, DamageIsNoticed) {
+TEST(StoredRows, DamageIsNoticed) {
   const std::string bytes = EncodeRows(SomeRows(), "key");
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(DecodeRows(AsBytes(bytes).first(size), "key")) << size;
@@ -61,27 +64,27 @@ TEST(CachedRows, DamageIsNoticed) {
 }
 
 // Whoever can write such a file can make its checksum right.
-TEST(CachedRows, HostileContentIsRefused) {
-  using Change = void (*)(CachedRows &);
+TEST(StoredRows, HostileContentIsRefused) {
+  using Change = void (*)(StoredRows &);
   for (const Change change : std::initializer_list<Change>{
-           [](CachedRows &rows) { rows.lists[0].tensors[1] = 2; },
-           [](CachedRows &rows) { rows.lists[0].shape_of[0] = 3; },
-           [](CachedRows &rows) { rows.lists[1].shape_of.assign(2, 0); },
-           [](CachedRows &rows) { rows.lists[0].dtypes[0] = 200; },
-           [](CachedRows &rows) { rows.steps[0].list = 1; },
-           [](CachedRows &rows) { rows.steps[0].step = -1; },
-           [](CachedRows &rows) { rows.steps[0].mode = static_cast<Mode>(9); },
-           [](CachedRows &rows) { rows.names[0] = "\xFF"; },
-           [](CachedRows &rows) { rows.names[0].assign(CachedRows::kLongestName + 1, 'x'); },
-           [](CachedRows &rows) { rows.shapes[1][0] = -2; },
-           [](CachedRows &rows) { rows.shapes[1].assign(33, 1); },
-           [](CachedRows &rows) { rows.numbers[0].values.pop_back(); },
-           [](CachedRows &rows) { rows.numbers[2].known[0] = 2; },
-           [](CachedRows &rows) { rows.numbers[2].known.pop_back(); },
-           [](CachedRows &rows) {
+           [](StoredRows &rows) { rows.lists[0].tensors[1] = 2; },
+           [](StoredRows &rows) { rows.lists[0].shape_of[0] = 3; },
+           [](StoredRows &rows) { rows.lists[1].shape_of.assign(2, 0); },
+           [](StoredRows &rows) { rows.lists[0].dtypes[0] = 200; },
+           [](StoredRows &rows) { rows.steps[0].list = 1; },
+           [](StoredRows &rows) { rows.steps[0].step = -1; },
+           [](StoredRows &rows) { rows.steps[0].mode = static_cast<Mode>(9); },
+           [](StoredRows &rows) { rows.names[0] = "\xFF"; },
+           [](StoredRows &rows) { rows.names[0].assign(StoredRows::kLongestName + 1, 'x'); },
+           [](StoredRows &rows) { rows.shapes[1][0] = -2; },
+           [](StoredRows &rows) { rows.shapes[1].assign(33, 1); },
+           [](StoredRows &rows) { rows.numbers[0].values.pop_back(); },
+           [](StoredRows &rows) { rows.numbers[2].known[0] = 2; },
+           [](StoredRows &rows) { rows.numbers[2].known.pop_back(); },
+           [](StoredRows &rows) {
              rows.numbers[1].known = {1, 1, 1};
            }}) {
-    CachedRows rows = SomeRows();
+    StoredRows rows = SomeRows();
     change(rows);
     EXPECT_FALSE(DecodeRows(AsBytes(EncodeRows(rows, "key")), "key"));
   }
@@ -96,7 +99,7 @@ std::string Patched(std::string bytes, std::string_view before, uint32_t number)
   return bytes;
 }
 
-TEST(CachedRows, HostilePositionsAreRefused) {
+TEST(StoredRows, HostilePositionsAreRefused) {
   const std::string bytes = EncodeRows(SomeRows(), "key");
   // The second step: its number among those of its mode, and its mode.
   const std::string step("\3\0\0\0\0\0\0\0\1\0\0\0", 12);
@@ -106,7 +109,7 @@ TEST(CachedRows, HostilePositionsAreRefused) {
   }
 }
 
-TEST(CachedRows, AnyNumberIsKeptAsItIs) {
+TEST(StoredRows, AnyNumberIsKeptAsItIs) {
   const double huge = std::numeric_limits<double>::max();
   const std::vector<std::vector<double>> columns = {
       {0.5, -0.0, INFINITY}, {0.1, 1, 2}, {huge, -huge, 1}, {NAN, -NAN, 5e-324}, {1e-40, 0, 1}};
@@ -115,11 +118,11 @@ TEST(CachedRows, AnyNumberIsKeptAsItIs) {
        std::vector<std::vector<int64_t>>{{day, day + 1, 5},
                                          {day, 0, 5},
                                          {0, day, 5},
-                                         {CachedRows::kNoTime, 7, CachedRows::kNoTime},
+                                         {StoredRows::kNoTime, 7, StoredRows::kNoTime},
                                          {INT64_MAX, INT64_MIN + 1, -1},
                                          {0, (int64_t{1} << 32) - 2, 0},
                                          {0, (int64_t{1} << 32) - 1, 0}}) {
-    CachedRows rows = SomeRows();
+    StoredRows rows = SomeRows();
     rows.times = times;
     rows.numbers.clear();
     for (const auto &column : columns) rows.numbers.push_back({column, {}});
@@ -133,8 +136,8 @@ TEST(CachedRows, AnyNumberIsKeptAsItIs) {
   }
 }
 
-TEST(CachedRows, StepsShareWhatTheyHaveInCommon) {
-  CachedRows rows = SomeRows();
+TEST(StoredRows, StepsShareWhatTheyHaveInCommon) {
+  StoredRows rows = SomeRows();
   const size_t before = EncodeRows(rows, "key").size();
   rows.steps.push_back(rows.steps[0]);
   rows.times = {7, 8, 9, 10, 11};
@@ -185,7 +188,7 @@ TEST_F(RowCacheTest, FilesAreTheUsersOwn) {
 }
 
 TEST_F(RowCacheTest, TheOldestGoWhenTheLimitIsReached) {
-  CachedRows rows = SomeRows();
+  StoredRows rows = SomeRows();
   rows.numbers[0].values.assign(3, 1);
   const uint64_t size = EncodeRows(rows, "key 00").size();
   const auto in_rows = [&](const char *key) {

@@ -1,4 +1,4 @@
-#include "tables/cached_writer.h"
+#include "tables/stored_writer.h"
 
 #include <bit>
 
@@ -7,7 +7,7 @@
 
 namespace smdebug::tables {
 
-CachedWriter::CachedWriter(const Request &request, BatchBuilder *builder)
+StoredWriter::StoredWriter(const Request &request, BatchBuilder *builder)
     : is_scalars_(request.table == Table::kScalars),
       columns_(request.Columns()),
       statistics_(ReadsFor(request).statistics),
@@ -16,20 +16,20 @@ CachedWriter::CachedWriter(const Request &request, BatchBuilder *builder)
 namespace {
 
 // Steps mostly have the same tensors in the same order.
-bool AreEqual(const CachedPiece &piece, const CachedPiece *last) {
+bool AreEqual(const StoredPiece &piece, const StoredPiece *last) {
   return last != nullptr && &last->List() == &piece.List() && last->first == piece.first &&
          last->count == piece.count && last->has_all == piece.has_all;
 }
 
 }  // namespace
 
-void CachedWriter::Write(const std::string &trial, std::span<const CachedPiece> pieces) {
+void StoredWriter::Write(const std::string &trial, std::span<const StoredPiece> pieces) {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const size_t column = columns_[i];
     const bool is_of_names = column == kTensor || column == kCollection ||
                              (!is_scalars_ && (column == kDType || column == kShape));
-    const CachedPiece *last = nullptr;
-    for (const CachedPiece &piece : pieces) {
+    const StoredPiece *last = nullptr;
+    for (const StoredPiece &piece : pieces) {
       if (is_of_names) {
         WriteNames(column, piece, last, &builder_->At(i));
       } else {
@@ -39,12 +39,12 @@ void CachedWriter::Write(const std::string &trial, std::span<const CachedPiece> 
     }
   }
   size_t rows = 0;
-  for (const CachedPiece &piece : pieces) rows += piece.Count();
+  for (const StoredPiece &piece : pieces) rows += piece.Count();
   builder_->NoteRows(rows);
 }
 
 template <class T>
-std::span<const T> CachedWriter::Of(std::span<const T> column, const CachedPiece &piece,
+std::span<const T> StoredWriter::Of(std::span<const T> column, const StoredPiece &piece,
                                     std::vector<T> *memory) const {
   if (piece.has_all) return column.subspan(piece.first, piece.count);
   memory->clear();
@@ -53,14 +53,14 @@ std::span<const T> CachedWriter::Of(std::span<const T> column, const CachedPiece
 }
 
 template <class T>
-std::span<const T> CachedWriter::OfAll(const std::vector<T> &all, const CachedPiece &piece,
+std::span<const T> StoredWriter::OfAll(const std::vector<T> &all, const StoredPiece &piece,
                                        std::vector<T> *memory) const {
   return Of<T>(std::span(all).subspan(piece.first_of_step), piece, memory);
 }
 
-void CachedWriter::WriteColumn(size_t column, const std::string &trial, const CachedPiece &piece,
+void StoredWriter::WriteColumn(size_t column, const std::string &trial, const StoredPiece &piece,
                                Column *out) {
-  const CachedRows &rows = *piece.rows;
+  const format::StoredRows &rows = *piece.rows;
   const size_t count = piece.Count();
   switch (column) {
     case kTrial: return out->AddTexts(trial, count);
@@ -71,17 +71,18 @@ void CachedWriter::WriteColumn(size_t column, const std::string &trial, const Ca
     default: break;
   }
   const bool is_time = is_scalars_ ? column == kScalarTime : column == kTime;
-  if (is_time) return out->AddOptionals(OfAll(rows.times, piece, &times_), CachedRows::kNoTime);
+  if (is_time)
+    return out->AddOptionals(OfAll(rows.times, piece, &times_), format::StoredRows::kNoTime);
   if (is_scalars_ && column == kScalarValue) return WriteNumbers(rows.numbers[0], piece, out);
   const uint32_t before = (1U << (column - kFirstStatistic)) - 1;
   WriteNumbers(rows.numbers[static_cast<size_t>(std::popcount(statistics_ & before))], piece, out);
 }
 
-void CachedWriter::WriteNames(size_t column, const CachedPiece &piece, const CachedPiece *last,
+void StoredWriter::WriteNames(size_t column, const StoredPiece &piece, const StoredPiece *last,
                               Column *out) {
   if (AreEqual(piece, last)) return out->RepeatLast(piece.Count());
-  const CachedRows &rows = *piece.rows;
-  const CachedList &list = piece.List();
+  const format::StoredRows &rows = *piece.rows;
+  const format::StoredList &list = piece.List();
   if (column == kDType) {
     for (const uint8_t type : Of<uint8_t>(list.dtypes, piece, &flags_)) {
       out->AddOptional(tensor::DTypeName(static_cast<tensor::DType>(type)));
@@ -99,8 +100,8 @@ void CachedWriter::WriteNames(size_t column, const CachedPiece &piece, const Cac
   }
 }
 
-void CachedWriter::WriteNumbers(const CachedRows::Numbers &numbers, const CachedPiece &piece,
-                                Column *out) {
+void StoredWriter::WriteNumbers(const format::StoredRows::Numbers &numbers,
+                                const StoredPiece &piece, Column *out) {
   if (numbers.values.empty()) return out->AddNulls(piece.Count());
   const std::span<const double> values = OfAll(numbers.values, piece, &values_);
   if (numbers.known.empty()) return out->AddNumbers(values);

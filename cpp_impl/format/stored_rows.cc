@@ -1,4 +1,4 @@
-#include "tables/cached_rows.h"
+#include "format/stored_rows.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@
 #include "tensor/dtype.h"
 #include "tensor/view.h"
 
-namespace smdebug::tables {
+namespace smdebug::format {
 namespace {
 
 // The last character is the version of the layout.
@@ -87,7 +87,7 @@ class Reader {
   bool is_good_ = true;
 };
 
-void PutStep(const CachedStep &step, Writer *out) {
+void PutStep(const StoredStep &step, Writer *out) {
   out->Put(step.step);
   out->Put(step.mode_step);
   out->Put(static_cast<int32_t>(step.mode));
@@ -96,7 +96,7 @@ void PutStep(const CachedStep &step, Writer *out) {
   out->PutText(step.version);
 }
 
-bool GetStep(Reader *in, CachedStep *step) {
+bool GetStep(Reader *in, StoredStep *step) {
   step->step = in->Get<int64_t>();
   step->mode_step = in->Get<int64_t>();
   const auto mode = ModeFromNumber(in->Get<int32_t>());
@@ -114,9 +114,9 @@ constexpr uint32_t kNoDelta = std::numeric_limits<uint32_t>::max();
 
 // Calls `visit` with the first row of each step, and the row after its last one.
 template <class Visit>
-void VisitSteps(const CachedRows &rows, const Visit &visit) {
+void VisitSteps(const StoredRows &rows, const Visit &visit) {
   size_t first = 0;
-  for (const CachedStep &step : rows.steps) {
+  for (const StoredStep &step : rows.steps) {
     visit(first, first + rows.RowsOf(step));
     first += rows.RowsOf(step);
   }
@@ -128,31 +128,31 @@ struct NearTimes {
   std::vector<int64_t> begins;
   std::vector<uint32_t> deltas;
 };
-std::optional<NearTimes> Narrow(const CachedRows &rows) {
+std::optional<NearTimes> Narrow(const StoredRows &rows) {
   NearTimes near;
   near.deltas.reserve(rows.times.size());
   bool are_near = true;
   VisitSteps(rows, [&](size_t first, size_t end) {
-    near.begins.push_back(first == end ? CachedRows::kNoTime : rows.times[first]);
+    near.begins.push_back(first == end ? StoredRows::kNoTime : rows.times[first]);
     for (size_t row = first; row < end; ++row) {
       const int64_t time = rows.times[row];
       const uint64_t delta =
           static_cast<uint64_t>(time) - static_cast<uint64_t>(near.begins.back());
-      are_near = are_near && (time == CachedRows::kNoTime || delta < kNoDelta);
-      near.deltas.push_back(time == CachedRows::kNoTime ? kNoDelta : static_cast<uint32_t>(delta));
+      are_near = are_near && (time == StoredRows::kNoTime || delta < kNoDelta);
+      near.deltas.push_back(time == StoredRows::kNoTime ? kNoDelta : static_cast<uint32_t>(delta));
     }
   });
   if (!are_near) return {};
   return near;
 }
 
-void PutTimes(const CachedRows &rows, Writer *out) {
+void PutTimes(const StoredRows &rows, Writer *out) {
   const auto near = rows.times.empty() ? std::nullopt : Narrow(rows);
   out->PutAll(near ? near->begins : std::vector<int64_t>());
   near ? out->PutAll(near->deltas) : out->PutAll(rows.times);
 }
 
-bool GetTimes(Reader *in, CachedRows *rows) {
+bool GetTimes(Reader *in, StoredRows *rows) {
   NearTimes near;
   in->GetAll(&near.begins);
   if (near.begins.empty()) {
@@ -171,7 +171,7 @@ bool GetTimes(Reader *in, CachedRows *rows) {
     for (size_t row = first; row < end; ++row) {
       const uint32_t delta = near.deltas[row];
       rows->times[row] =
-          delta == kNoDelta ? CachedRows::kNoTime : static_cast<int64_t>(from + delta);
+          delta == kNoDelta ? StoredRows::kNoTime : static_cast<int64_t>(from + delta);
     }
   });
   return true;
@@ -190,14 +190,14 @@ std::vector<float> Narrow(const std::vector<double> &numbers) {
   return narrow;
 }
 
-void PutNumbers(const CachedRows::Numbers &numbers, Writer *out) {
+void PutNumbers(const StoredRows::Numbers &numbers, Writer *out) {
   const std::vector<float> narrow = Narrow(numbers.values);
   out->PutAll(narrow);
   if (narrow.empty()) out->PutAll(numbers.values);
   out->PutAll(numbers.known);
 }
 
-void GetNumbers(Reader *in, CachedRows::Numbers *numbers) {
+void GetNumbers(Reader *in, StoredRows::Numbers *numbers) {
   std::vector<float> narrow;
   in->GetAll(&narrow);
   numbers->values.assign(narrow.begin(), narrow.end());
@@ -212,14 +212,14 @@ bool AllBelow(const std::vector<Number> &numbers, size_t limit) {
   return std::all_of(numbers.begin(), numbers.end(), [&](Number each) { return each < limit; });
 }
 
-bool AreNumbersGood(const CachedRows::Numbers &numbers, size_t rows) {
+bool AreNumbersGood(const StoredRows::Numbers &numbers, size_t rows) {
   const bool has_flags = !numbers.known.empty();
   if (numbers.values.empty()) return !has_flags;
   return numbers.values.size() == rows && (!has_flags || numbers.known.size() == rows) &&
          AllBelow(numbers.known, 2);
 }
 
-bool IsGood(const CachedList &list, const CachedRows &rows) {
+bool IsListGood(const StoredList &list, const StoredRows &rows) {
   const auto fits = [&list](const auto &column) {
     return column.empty() || column.size() == list.Rows();
   };
@@ -232,25 +232,25 @@ bool IsGood(const CachedList &list, const CachedRows &rows) {
          std::all_of(list.dtypes.begin(), list.dtypes.end(), is_type);
 }
 
-bool GetLists(Reader *in, CachedRows *rows) {
+bool GetLists(Reader *in, StoredRows *rows) {
   rows->lists.resize(in->GetCount(3 * sizeof(uint64_t)));
-  for (CachedList &list : rows->lists) {
+  for (StoredList &list : rows->lists) {
     in->GetAll(&list.tensors);
     in->GetAll(&list.dtypes);
     in->GetAll(&list.shape_of);
-    if (!in->IsGood() || !IsGood(list, *rows)) return false;
+    if (!in->IsGood() || !IsListGood(list, *rows)) return false;
   }
   const bool have_lists =
       std::all_of(rows->steps.begin(), rows->steps.end(),
-                  [rows](const CachedStep &step) { return step.list < rows->lists.size(); });
+                  [rows](const StoredStep &step) { return step.list < rows->lists.size(); });
   return in->IsGood() && have_lists;
 }
 
-bool GetNames(Reader *in, CachedRows *rows) {
+bool GetNames(Reader *in, StoredRows *rows) {
   rows->names.resize(in->GetCount(sizeof(uint64_t)));
   for (std::string &name : rows->names) {
     name = in->GetText();
-    const bool is_good = in->IsGood() && name.size() <= CachedRows::kLongestName;
+    const bool is_good = in->IsGood() && name.size() <= StoredRows::kLongestName;
     if (!is_good || !IsUtf8(name)) return false;
   }
   rows->shapes.resize(in->GetCount(sizeof(uint64_t)));
@@ -264,54 +264,54 @@ bool GetNames(Reader *in, CachedRows *rows) {
 
 }  // namespace
 
-size_t CachedRows::Rows() const {
+size_t StoredRows::Rows() const {
   size_t count = 0;
-  for (const CachedStep &step : steps) count += RowsOf(step);
+  for (const StoredStep &step : steps) count += RowsOf(step);
   return count;
 }
 
-std::string EncodeRows(const CachedRows &rows, std::string_view key) {
+std::string EncodeRows(const StoredRows &rows, std::string_view key) {
   Writer out;
   out.Out().append(kMagic);
   out.Put(uint32_t{0});
   out.PutText(key);
   out.Put(static_cast<uint64_t>(rows.steps.size()));
-  for (const CachedStep &step : rows.steps) PutStep(step, &out);
+  for (const StoredStep &step : rows.steps) PutStep(step, &out);
   out.Put(static_cast<uint64_t>(rows.names.size()));
   for (const std::string &name : rows.names) out.PutText(name);
   out.Put(static_cast<uint64_t>(rows.shapes.size()));
   for (const auto &shape : rows.shapes) out.PutAll(shape);
   out.Put(static_cast<uint64_t>(rows.lists.size()));
-  for (const CachedList &list : rows.lists) {
+  for (const StoredList &list : rows.lists) {
     out.PutAll(list.tensors);
     out.PutAll(list.dtypes);
     out.PutAll(list.shape_of);
   }
   PutTimes(rows, &out);
   out.Put(static_cast<uint64_t>(rows.numbers.size()));
-  for (const CachedRows::Numbers &each : rows.numbers) PutNumbers(each, &out);
+  for (const StoredRows::Numbers &each : rows.numbers) PutNumbers(each, &out);
   std::string bytes = std::move(out.Out());
   const uint32_t checksum = Crc32c(AsBytes(bytes).subspan(kChecksumEnd));
   std::memcpy(&bytes[kMagic.size()], &checksum, sizeof checksum);
   return bytes;
 }
 
-std::optional<CachedRows> DecodeRows(ByteSpan bytes, std::string_view key) {
+std::optional<StoredRows> DecodeRows(ByteSpan bytes, std::string_view key) {
   if (bytes.size() < kChecksumEnd || !AsText(bytes).starts_with(kMagic)) return {};
   uint32_t checksum = 0;
   std::memcpy(&checksum, bytes.data() + kMagic.size(), sizeof checksum);
   if (checksum != Crc32c(bytes.subspan(kChecksumEnd))) return {};
   Reader in(bytes.subspan(kChecksumEnd));
   if (AsText(in.GetBytes()) != key) return {};
-  CachedRows rows;
+  StoredRows rows;
   rows.steps.resize(in.GetCount(2 * sizeof(uint64_t)));
-  for (CachedStep &step : rows.steps) {
+  for (StoredStep &step : rows.steps) {
     if (!GetStep(&in, &step)) return {};
   }
   if (!GetNames(&in, &rows) || !GetLists(&in, &rows) || !GetTimes(&in, &rows)) return {};
   rows.numbers.resize(in.GetCount(2 * sizeof(uint64_t)));
   const size_t count = rows.Rows();
-  for (CachedRows::Numbers &each : rows.numbers) {
+  for (StoredRows::Numbers &each : rows.numbers) {
     GetNumbers(&in, &each);
     if (!in.IsGood() || !AreNumbersGood(each, count)) return {};
   }
@@ -319,4 +319,4 @@ std::optional<CachedRows> DecodeRows(ByteSpan bytes, std::string_view key) {
   return rows;
 }
 
-}  // namespace smdebug::tables
+}  // namespace smdebug::format

@@ -11,31 +11,31 @@
 #include "base/bytes.h"
 #include "base/mode.h"
 
-namespace smdebug::tables {
+namespace smdebug::format {
 
 // The index file of a step.
-struct CachedStep {
+struct StoredStep {
   int64_t step = 0;
   int64_t mode_step = 0;
   Mode mode = Mode::kGlobal;
-  uint32_t list = 0;    // the position in CachedRows::lists of what its rows are of
+  uint32_t list = 0;    // the position in StoredRows::lists of what its rows are of
   std::string name;     // of the file
   std::string version;  // storage::ListedFile's
 };
 
 // What the rows of a step are of, in their order.  Columns without values are unknown.
-struct CachedList {
-  std::vector<uint32_t> tensors;   // positions in CachedRows::names
+struct StoredList {
+  std::vector<uint32_t> tensors;   // positions in StoredRows::names
   std::vector<uint8_t> dtypes;     // tensor::DType
-  std::vector<uint32_t> shape_of;  // positions in CachedRows::shapes
+  std::vector<uint32_t> shape_of;  // positions in StoredRows::shapes
 
   size_t Rows() const { return tensors.size(); }
-  bool operator==(const CachedList &) const = default;
+  bool operator==(const StoredList &) const = default;
 };
 
 // What one worker recorded in one folder of index files.  `times` and `numbers` have a value for
 // each row, in the order of `steps`, or are empty: unknown.
-struct CachedRows {
+struct StoredRows {
   // A column of numbers.
   struct Numbers {
     std::vector<double> values;
@@ -47,23 +47,23 @@ struct CachedRows {
   static constexpr size_t kLongestName = 4096;
   static constexpr int64_t kNoTime = std::numeric_limits<int64_t>::min();
 
-  std::vector<CachedStep> steps;
+  std::vector<StoredStep> steps;
   std::vector<std::string> names;            // of tensors
   std::vector<std::vector<int64_t>> shapes;  // the first is that of rows without one
-  std::vector<CachedList> lists;             // steps mostly share one
+  std::vector<StoredList> lists;             // steps mostly share one
   std::vector<int64_t> times;                // microseconds since 1970, or kNoTime
   std::vector<Numbers> numbers;              // the statistics that were read, or the scalar
 
-  size_t RowsOf(const CachedStep &step) const { return lists[step.list].Rows(); }
+  size_t RowsOf(const StoredStep &step) const { return lists[step.list].Rows(); }
   size_t Rows() const;
 };
 
 // Returns the bytes of a cache file.  `key` says what the rows are of.
-std::string EncodeRows(const CachedRows &rows, std::string_view key);
+std::string EncodeRows(const StoredRows &rows, std::string_view key);
 
 // Returns the rows.  Returns nothing if the bytes are not those that EncodeRows() makes for this
 // key, however they were damaged: positions lie inside what they point to, columns have the same
 // length, and names are UTF-8.
-std::optional<CachedRows> DecodeRows(ByteSpan bytes, std::string_view key);
+std::optional<StoredRows> DecodeRows(ByteSpan bytes, std::string_view key);
 
-}  // namespace smdebug::tables
+}  // namespace smdebug::format

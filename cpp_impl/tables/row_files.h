@@ -1,0 +1,57 @@
+// Reads the row files of a trial.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/record.h"
+#include "base/result.h"
+#include "format/stored_rows.h"
+#include "storage/store.h"
+#include "storage/versions.h"
+#include "tables/request.h"
+#include "tables/step_row.h"
+#include "tables/step_rows.h"
+
+namespace smdebug::tables {
+
+// Returns what a row file knows of each row: all but the elements.
+Reads AllReads();
+// Returns the version of an index file in a row file.
+std::string VersionOf(uint64_t index_size);
+// Returns the key of the row file that begins with a step, as EncodeRows() takes it.  `worker` in
+// its file form.
+std::string KeyOfRowFile(int64_t first_step, std::string_view worker);
+
+// Returns those rows of a row file that belong to a request's table, with the columns that `reads`
+// names, as the row cache has them.  Returns nothing if they are not those of a row file.
+std::optional<format::StoredRows> SelectRows(format::StoredRows rows, Table table,
+                                             const Reads &reads);
+
+// For one thread at a time.
+class RowFiles {
+ public:
+  // `store` is also its VersionStore.
+  RowFiles(std::shared_ptr<storage::Store> store, const analyze::StepRange &range)
+      : store_(std::move(store)), range_(range) {}
+
+  // A row file, decoded.
+  struct Rows {
+    format::StoredRows rows;
+    double written_at = 0;
+  };
+  // Returns what a worker's files hold of a thousand steps, the newest last.  Without files, and of
+  // files that are damaged or cannot be read, returns nothing.
+  std::vector<Rows> Load(std::string_view worker, int64_t thousand);
+
+ private:
+  const std::shared_ptr<storage::Store> store_;
+  const analyze::StepRange range_;
+  std::optional<std::vector<RowFile>> files_;  // once they are listed
+};
+
+}  // namespace smdebug::tables
