@@ -16,8 +16,9 @@ struct WrittenStep {
   int64_t step;
   const std::string &worker;  // in its file form
   const IndexFile &index;
-  std::span<const RecordHead> heads;  // of the records in the index
-  uint64_t index_size;                // of the index file, in bytes
+  // Of the records in the index, but those whose number is known.  May be moved from.
+  std::span<RecordHead> heads;
+  uint64_t index_size;  // of the index file, in bytes
 };
 
 // Calls come one after the other, from any thread, with no lock held.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "format/paths.h"
 
 namespace smdebug::record {
 
@@ -23,7 +24,7 @@ Status LaneWriter::Write(Lane &lane, Item &item, SpillFolder *spill) noexcept tr
 
 Status LaneWriter::Dispatch(Lane &lane, Item &item, SpillFolder *spill) {
   switch (item.kind) {
-    case Item::Kind::kFile: return options_.out_dir->Put(item.name, item.text, options_.is_durable);
+    case Item::Kind::kFile: return PutFile(item);
     case Item::Kind::kOptionalFile: return item.store->WriteText(item.name, item.text, false);
     case Item::Kind::kBatch: return Append(lane, item, spill);
     case Item::Kind::kSeal:
@@ -32,6 +33,12 @@ Status LaneWriter::Dispatch(Lane &lane, Item &item, SpillFolder *spill) {
     case Item::Kind::kIndex: return CommitStep(lane);
   }
   return Status::Ok();
+}
+
+Status LaneWriter::PutFile(const Item &item) {
+  // Who copies the trial when it has ended finds all of it.
+  if (options_.listener && item.name == format::kEndMarker) options_.listener->OnEnd();
+  return options_.out_dir->Put(item.name, item.text, options_.is_durable);
 }
 
 Status LaneWriter::Append(Lane &lane, Item &item, SpillFolder *spill) {

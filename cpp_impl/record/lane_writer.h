@@ -32,6 +32,7 @@ class LaneWriter {
 
  private:
   Status Dispatch(Lane &lane, Item &item, SpillFolder *spill);
+  Status PutFile(const Item &item);
   Status Append(Lane &lane, Item &item, SpillFolder *spill);
   Status CommitStep(Lane &lane);
 

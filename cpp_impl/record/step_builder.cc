@@ -42,7 +42,8 @@ Status StepBuilder::AddRecord(std::string_view name, const tensor::View &view,
   SMD_RETURN_IF_ERROR(
       format::EncodeTensorEvent(name, view, context, format::Checksum::kConstant, &event_));
   const auto number = part ? std::nullopt : NumberOf(view, context.wall_time);
-  format::RecordHead head{context.wall_time, view.dtype, {view.shape.begin(), view.shape.end()}};
+  format::RecordHead head;
+  if (!number) head = {context.wall_time, view.dtype, {view.shape.begin(), view.shape.end()}};
   batch_.records.push_back(
       {std::string(name), event_.Size(view.ByteCount()), std::move(part), number, std::move(head)});
   SMD_RETURN_IF_ERROR(AppendCopy(AsBytes(event_.head)));

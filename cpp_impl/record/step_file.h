@@ -25,7 +25,7 @@ struct RecordMark {
   uint64_t length = 0;
   std::optional<format::PartOf> part = {};
   std::optional<format::SavedNumber> number = {};
-  format::RecordHead head = {};
+  format::RecordHead head = {};  // unless the number is given
 };
 
 // Returns the number for the index, if the tensor has one real element.
@@ -60,7 +60,7 @@ class StepFile {
   // Names the event file if that was not done, then writes the index file.
   Status Commit(Mode mode, int64_t mode_step, bool durable);
   // Returns what Commit() has written.  Valid as long as the file.
-  format::WrittenStep Written() const { return {step_, worker_, index_, heads_, index_size_}; }
+  format::WrittenStep Written() { return {step_, worker_, index_, heads_, index_size_}; }
 
  private:
   Status ChooseEventName();

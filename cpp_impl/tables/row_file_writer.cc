@@ -33,16 +33,14 @@ bool Fill(const format::WrittenStep &step, StepRow *row) {
     row->scalar = location.number->number;
     return true;
   }
-  const format::RecordHead &head =
-      step.heads[static_cast<size_t>(&location - step.index.tensors.data())];
+  format::RecordHead &head = step.heads[static_cast<size_t>(&location - step.index.tensors.data())];
   const bool is_text = head.dtype == tensor::DType::kString;
   const uint64_t count = CountOf(head.shape);
   // Such a number, of two parts, is among the scalars too.
   if (!is_text && count == 1) return false;
-  // These have no head that can be read alone.
-  if (is_text || count == 0) return true;
-  row->head = std::make_unique<format::RecordHead>(head);
   row->time = Microseconds(head.wall_time);
+  // Others have no head that can be read alone.
+  if (!is_text && count > 0) row->head = std::move(head);
   return true;
 }
 

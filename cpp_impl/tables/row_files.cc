@@ -95,6 +95,26 @@ std::optional<StoredRows> SelectRows(StoredRows rows, Table table, const Reads &
   return rows;
 }
 
+RowFiles::RowFiles(std::shared_ptr<storage::Store> store, const analyze::StepRange &range,
+                   RowCache *cache)
+    : store_(std::move(store)),
+      range_(range),
+      cache_(store_->Location().starts_with("s3://") ? cache : nullptr) {}
+
+std::optional<StoredRows> RowFiles::Read(const RowFile &file) {
+  const std::string key = StrCat(store_->Location(), "\n", file.name, "\n", file.version);
+  const bool is_cacheable = cache_ != nullptr && !file.version.empty();
+  if (is_cacheable) {
+    if (auto cached = cache_->Load(key)) return cached;
+  }
+  const auto text = store_->ReadText(file.name);
+  if (!text.IsOk()) return {};
+  // A file under another name is not taken for this one.
+  auto rows = format::DecodeRows(AsBytes(*text), file.name);
+  if (rows && is_cacheable) cache_->Save(key, *rows);
+  return rows;
+}
+
 std::vector<RowFiles::Rows> RowFiles::Load(std::string_view worker, int64_t thousand) {
   if (!files_) {
     auto listed = ListRowFiles(dynamic_cast<storage::VersionStore &>(*store_), range_);
@@ -104,11 +124,7 @@ std::vector<RowFiles::Rows> RowFiles::Load(std::string_view worker, int64_t thou
   for (const RowFile &file : *files_) {
     const bool is_meant = file.worker == worker && file.thousand == thousand;
     if (!is_meant || file.size > RowCache::kLargest) continue;
-    const auto text = store_->ReadText(file.name);
-    if (!text.IsOk()) continue;
-    // A file under another name is not taken for this one.
-    auto rows = format::DecodeRows(AsBytes(*text), file.name);
-    if (rows) loaded.push_back({*std::move(rows), file.modified_at});
+    if (auto rows = Read(file)) loaded.push_back({*std::move(rows), file.modified_at});
   }
   return loaded;
 }

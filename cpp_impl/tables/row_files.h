@@ -14,6 +14,7 @@
 #include "storage/store.h"
 #include "storage/versions.h"
 #include "tables/request.h"
+#include "tables/row_cache.h"
 #include "tables/step_row.h"
 #include "tables/step_rows.h"
 
@@ -35,9 +36,8 @@ std::optional<format::StoredRows> SelectRows(format::StoredRows rows, Table tabl
 // For one thread at a time.
 class RowFiles {
  public:
-  // `store` is also its VersionStore.
-  RowFiles(std::shared_ptr<storage::Store> store, const analyze::StepRange &range)
-      : store_(std::move(store)), range_(range) {}
+  // `store` is also its VersionStore.  The cache, if it is not NULL, keeps the files of buckets.
+  RowFiles(std::shared_ptr<storage::Store> store, const analyze::StepRange &range, RowCache *cache);
 
   // A row file, decoded.
   struct Rows {
@@ -49,8 +49,11 @@ class RowFiles {
   std::vector<Rows> Load(std::string_view worker, int64_t thousand);
 
  private:
+  std::optional<format::StoredRows> Read(const RowFile &file);
+
   const std::shared_ptr<storage::Store> store_;
   const analyze::StepRange range_;
+  RowCache *const cache_;                      // NULL: files are not cached
   std::optional<std::vector<RowFile>> files_;  // once they are listed
 };
 

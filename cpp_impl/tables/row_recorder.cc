@@ -69,9 +69,14 @@ uint32_t RowRecorder::NumberOf(const NamedTensor &tensor) {
 uint32_t RowRecorder::ShapeOf(const StepRow &row) {
   const std::vector<int64_t> *shape = ShapeOfRow(row);
   if (shape == nullptr) return 0;
-  const auto [at, is_new] = shapes_.try_emplace(*shape, static_cast<uint32_t>(rows_.shapes.size()));
+  // Mostly the step before has the same.
+  const std::vector<uint32_t> &last = rows_.lists.back().shape_of;
+  const size_t at = list_.shape_of.size();
+  if (at < last.size() && rows_.shapes[last[at]] == *shape && last[at] != 0) return last[at];
+  const auto [known, is_new] =
+      shapes_.try_emplace(*shape, static_cast<uint32_t>(rows_.shapes.size()));
   if (is_new) rows_.shapes.push_back(*shape);
-  return at->second;
+  return known->second;
 }
 
 // Columns end with the last row of which the number is known.

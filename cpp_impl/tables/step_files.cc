@@ -115,7 +115,8 @@ Result<std::vector<RowFile>> ListRowFiles(storage::VersionStore &store,
           auto file = format::ParseRowFileName(each.name);
           if (!file) continue;
           found.push_back({file->step / format::kStepsPerBucket, std::move(file->worker),
-                           std::move(each.name), each.modified_at, each.size});
+                           std::move(each.name), std::move(each.version), each.modified_at,
+                           each.size});
         }
         return Status::Ok();
       }));

@@ -51,7 +51,7 @@ struct StepRow {
   std::optional<double> scalar;  // the only element, if the reader has decoded it alone
   // The elements and their type, or the type alone.  The elements are valid during a visit.
   std::unique_ptr<format::TensorEvent> elements;
-  std::unique_ptr<format::RecordHead> head;
+  std::optional<format::RecordHead> head;
   std::vector<std::byte> joined;  // the parts
 
   void Clear();

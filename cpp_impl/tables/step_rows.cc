@@ -343,9 +343,8 @@ void StepRowReader::FillHead(Open *open, StepRow *row) {
   const format::TensorLocation &location = *row->raw.front();
   const uint64_t length = std::min(location.length, format::kHeadSize + location.name.size());
   const auto bytes = BytesOf(open, location, length);
-  auto head = bytes.IsOk() ? format::ReadRecordHead(*bytes, location.length) : std::nullopt;
-  row->head = head ? std::make_unique<format::RecordHead>(*std::move(head)) : nullptr;
-  if (row->head) row->time = Microseconds(row->head->wall_time);
+  row->head = bytes.IsOk() ? format::ReadRecordHead(*bytes, location.length) : std::nullopt;
+  if (bytes.IsOk()) row->time = Microseconds(format::ReadWallTime(*bytes));
 }
 
 Status StepRowReader::FillElements(Open *open, StepRow *row) {

@@ -101,6 +101,7 @@ struct RowFile {
   int64_t thousand = 0;  // of its steps
   std::string worker;
   std::string name;
+  std::string version;     // as ListedStep's
   double modified_at = 0;  // seconds since 1970
   uint64_t size = 0;       // bytes
 };

@@ -36,7 +36,7 @@ StoredUnits::StoredUnits(RowCache *cache, const Request &request,
       request_(request),
       location_(store->Location()),
       reads_(reads),
-      row_files_(std::move(store), request.steps),
+      row_files_(std::move(store), request.steps, cache),
       names_(request, std::move(collections)) {}
 
 std::vector<StepFile> StoredUnits::Begin(std::vector<ListedStep> listed) {
@@ -122,11 +122,13 @@ Status StoredUnits::OpenRowFiles(Unit *unit) {
     }
     for (size_t i = 0; i < unit->steps.size(); ++i) {
       const auto known = step_of.find(unit->steps[i].name);
-      if (known == step_of.end() || unit->facts[i].modified_at > file.written_at) continue;
+      if (known == step_of.end()) continue;
       const StoredStep &step = block->rows.steps[known->second];
+      const IndexFacts &facts = unit->facts[i];
+      const bool is_as_old = facts.modified_at > 0 && facts.modified_at <= file.written_at;
       const bool is_same =
-          step.step == unit->steps[i].step && step.version == VersionOf(unit->facts[i].size);
-      if (is_same) unit->places[i] = {block, known->second};
+          step.step == unit->steps[i].step && step.version == VersionOf(facts.size);
+      if (is_as_old && is_same) unit->places[i] = {block, known->second};
     }
   }
   return Status::Ok();

@@ -391,6 +391,7 @@ class FaultServer:
         facts = {
             key: f"<ETag>{escape(_etag(self.objects[key]))}</ETag>"
             f"<LastModified>{written:%Y-%m-%dT%H:%M:%S}.000Z</LastModified>"
+            f"<Size>{len(self.objects[key])}</Size>"
             for key in keys
         }
         next_after = page[-1] if len(left) > size else ""

@@ -140,7 +140,7 @@ def test_a_wrong_clock_is_corrected_by_one_replay(service, offset):
     assert abs(first.signed_at - time.time()) < 60
     assert abs(second.signed_at - (time.time() + offset)) < 60
     assert all(abs(r.signed_at - time.time() - offset) < 60 for r in service.requests[1:])
-    assert len(service.requests) == 2 + 5
+    assert len(service.requests) == 2 + 6
     assert open_trial(service).steps() == [0]
 
 

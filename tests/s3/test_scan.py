@@ -72,16 +72,18 @@ def test_a_listing_is_a_request_for_a_thousand_keys(service):
         service.objects[folder] = service.objects[index]
     service.requests.clear()
     assert len(rows(scan_of(service, f"s3://{BUCKET}/long", columns=["step"]))) == steps
-    # Whether it is a trial, and its index files.
-    assert len(service.asked("ListObjectsV2")) == 1 + math.ceil(steps / 1000)
-    assert len(service.asked("GetObject")) == steps
+    # Whether it is a trial, its index files, and its row files, of which one has the first step.
+    assert len(service.asked("ListObjectsV2")) == 1 + math.ceil(steps / 1000) + 1
+    assert len(service.asked("GetObject", "/index/")) == steps - 1
+    assert len(service.asked("GetObject", "/rows/")) == 1
 
 
 @pytest.mark.parametrize("table", ["tensors", "scalars"])
 def test_finished_steps_are_asked_for_once(service, table, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for number in range(RUNS):
-        record(service, STEPS, f"s3://{BUCKET}/jobs/run-{number}", size=1)
+        url = f"s3://{BUCKET}/jobs/run-{number}"
+        record(service, STEPS, url, size=1, row_files="false")
     service.age = 3600
     scan = scan_of(service, f"s3://{BUCKET}/jobs", table)
     first = rows(scan)
@@ -101,12 +103,50 @@ def test_finished_steps_are_asked_for_once(service, table, tmp_path, monkeypatch
     assert len(service.asked("GetObject", "/index/")) == RUNS * STEPS
 
 
+@pytest.mark.parametrize("table", ["tensors", "scalars"])
+def test_a_row_file_is_asked_for_once(service, table, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for number in range(RUNS):
+        record(service, STEPS, f"s3://{BUCKET}/jobs/run-{number}", size=1)
+    scan = scan_of(service, f"s3://{BUCKET}/jobs", table)
+    files = rows(scan_of(service, f"s3://{BUCKET}/jobs", table, options={"cache": "false"}))
+    service.requests.clear()
+    assert rows(scan) == files
+    assert len(service.asked("GetObject", "/rows/")) == RUNS
+    assert service.asked("GetObject", "/events/") == service.asked("GetObject", "/index/") == []
+    service.requests.clear()
+    assert rows(scan) == files
+    assert service.asked("GetObject", "/rows/") == []
+    # A step that was written again is read; the others are not.
+    [key] = [key for key in service.objects if "run-1/index/" in key and "0003_" in key]
+    service.objects[key] += b" "
+    service.requests.clear()
+    assert rows(scan) == files
+    assert [request.key for request in service.asked("GetObject", "/index/")] == [key]
+
+
+def test_a_row_file_that_is_refused_costs_time_only(service, runs):
+    scan = scan_of(service, runs, columns=["step", "tensor"])
+    refused = error(403, "AccessDenied")
+
+    def fault(request, serve):
+        return refused(request, serve) if "/rows/" in request.key else serve()
+
+    service.fail(fault, "GetObject", times=float("inf"))
+    assert len(rows(scan)) == RUNS * STEPS
+    assert len(service.asked("GetObject", "/index/")) == RUNS * STEPS
+    service.heal()
+    refuse(service, "jobs/run-1/rows")
+    assert len(rows(scan)) == RUNS * STEPS
+
+
 def test_what_cannot_match_is_not_read(service, runs):
     found = rows(scan_of(service, runs, columns=["step", "l2"], trials="run-1$", first=2, end=4))
     assert [row[0] for row in found] == [2, 3]
-    assert len(service.asked("GetObject", "/index/")) == 2
+    # One file has the rows of all its steps.
+    assert len(service.asked("GetObject", "/rows/")) == 1
     # No statistics were saved, and none are computed.
-    assert service.asked("GetObject", "/events/") == []
+    assert service.asked("GetObject", "/events/") == service.asked("GetObject", "/index/") == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +162,7 @@ def test_numbers_are_one_request_a_step(service, table, columns):
         include_collections=["gradients", "losses"],
         reduction_config=smd.ReductionConfig(reductions=["max"], norms=["l2"]),
         save_config=smd.SaveConfig(save_interval=1),
-        options=service.options(),
+        options=service.options(row_files="false"),
     ) as hook:
         for step in range(STEPS):
             with hook.step(smd.modes.TRAIN):
@@ -252,7 +292,7 @@ def test_records_of_a_step_are_one_request_unless_far_apart(service, size, reads
         f"s3://{BUCKET}/run",
         save_all=True,
         save_config=smd.SaveConfig(save_interval=1),
-        options=service.options(),
+        options=service.options(row_files="false"),
     ) as hook:
         with hook.step(smd.modes.TRAIN):
             for number in range(9):

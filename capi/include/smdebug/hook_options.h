@@ -41,6 +41,8 @@ SMD_FALLIBLE smd_hook_options_new(smd_hook_options **out) SMD_NOEXCEPT;
  *                       (all, default, weights, biases, gradients, losses) ("true")
  *   keep_output_numbers "true": reductions of "w:0" are saved for "w:0", as
  *                       TensorFlow needs it, not for "w" ("false")
+ *   row_files           "false": write no files in rows/; scans of the trial take
+ *                       longer ("true")
  *   export_tensorboard  "true": also write scalars and histograms for TensorBoard
  *                       ("false")
  *   tensorboard_dir     folder for them; setting it also enables the export

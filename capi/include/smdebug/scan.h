@@ -48,7 +48,8 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
  *   time_first    of profilers: drops events that end before, in microseconds since 1970 (UTC)
  *   time_end      of profilers: drops events that begin then or later
  *   file +        of profilers: the end of the name of a file to read
- *   cache         "false": does not use the cache of rows of finished steps (docs/tables.md)
+ *   cache         "false": reads index files, not row files nor the cache of rows
+ *                 of finished steps (docs/tables.md)
  *   damage        "skip" (default): what cannot be read is logged and left out;
  *                 "fail": it ends the stream
  *   rule +        a built-in rule for "findings", as NAME or NAME {"parameter": value}

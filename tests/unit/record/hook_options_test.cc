@@ -131,6 +131,7 @@ TEST_F(HookOptionsTest, AreGivenOutAsTheyAreSet) {
       {"report_errors", "late"},
       {"builtin_collections", "false"},
       {"keep_output_numbers", "true"},
+      {"row_files", "false"},
       {"export_tensorboard", "true"},
       {"tensorboard_dir", "/board"},
       {"checkpoint_dir", "/checkpoints"},
