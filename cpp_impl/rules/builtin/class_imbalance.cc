@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kMostClasses = 10'000;
 // Where most labels agree anyway, their order says little.
 constexpr double kMostAlike = 0.7;
+// A model with this part of the errors of one that always says the most frequent class.
+constexpr double kGuess = 0.98;
 
 struct Limits {
   double imbalance;
@@ -135,8 +137,15 @@ class ClassImbalance final : public Rule {
     return limits_.sorted && agreement && agreement->IsSorted(*limits_.sorted);
   }
 
-  void EvaluateImbalance(const Classified::Pair &pair, const Counts &counts,
-                         Findings &findings) const {
+  using Entry = std::map<int64_t, Class>::const_iterator;
+  // The rarest and the most frequent class.
+  struct Spread {
+    Entry fewest;
+    Entry most;
+    bool has_unseen;  // the rarest one is another, without labels
+    double ratio;
+  };
+  Spread SpreadOf(const Counts &counts) const {
     const auto by_labels = [](const auto &a, const auto &b) {
       return a.second.labels < b.second.labels;
     };
@@ -145,7 +154,12 @@ class ClassImbalance final : public Rule {
     const bool has_unseen =
         limits_.num_classes && static_cast<int64_t>(counts.classes.size()) < *limits_.num_classes;
     const double least = has_unseen ? 0 : static_cast<double>(fewest->second.labels);
-    const double ratio = static_cast<double>(most->second.labels) / least;
+    return {fewest, most, has_unseen, static_cast<double>(most->second.labels) / least};
+  }
+
+  void EvaluateImbalance(const Classified::Pair &pair, const Counts &counts,
+                         Findings &findings) const {
+    const auto [fewest, most, has_unseen, ratio] = SpreadOf(counts);
     if (!(ratio > limits_.imbalance) || IsSorted(counts)) return;
     Finding finding;
     finding.worker = pair.labels.worker;
@@ -169,11 +183,13 @@ class ClassImbalance final : public Rule {
                              Findings &findings) const {
     int64_t predicted = 0;
     int64_t mispredicted = 0;
+    int64_t usual = 0;  // of the most frequent class
     int64_t worst = -1;
     double most = -1;
     for (const auto &[label, entry] : counts.classes) {
       predicted += entry.predicted;
       mispredicted += entry.mispredicted;
+      usual = std::max(usual, entry.predicted);
       if (entry.predicted == 0) continue;
       const double error =
           static_cast<double>(entry.mispredicted) / static_cast<double>(entry.predicted);
@@ -193,6 +209,12 @@ class ClassImbalance final : public Rule {
     finding.worker = pair.predictions.worker;
     finding.tensor = pair.predictions.tensor;
     finding.check = "misprediction";
+    // A model that always says the most frequent of similar classes has not begun to tell them
+    // apart.
+    const bool is_guess =
+        static_cast<double>(mispredicted) > kGuess * static_cast<double>(predicted - usual) &&
+        !(SpreadOf(counts).ratio > limits_.imbalance);
+    if (limits_.max_error && is_guess) finding.level = Level::kWorthALook;
     finding.value = most;
     finding.limit = limits_.misprediction;
     finding.message =

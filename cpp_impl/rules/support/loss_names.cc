@@ -53,9 +53,9 @@ LossName ReadLossName(std::string_view tensor, Mode mode) {
 
 bool NeedNotFall(std::string_view tensor) {
   constexpr std::string_view kWords[] = {
-      "actor", "adv", "adversarial", "cd",   "critic",    "d",    "disc", "discriminator",
-      "dis",   "g",   "gan",         "gen",  "generator", "grpo", "pg",   "policy",
-      "ppo",   "q",   "reinforce",   "rloo", "surrogate", "td",   "vf"};
+      "actor", "adv", "adversarial", "cd",   "critic",    "d",    "disc",  "discriminator",
+      "dis",   "g",   "gan",         "gen",  "generator", "grpo", "pg",    "policy",
+      "ppo",   "q",   "reinforce",   "rloo", "surrogate", "td",   "value", "vf"};
   bool found = false;
   VisitWords(tensor, [&](std::string_view word) {
     found = found || std::ranges::find(kWords, ToLower(word)) != std::end(kWords);

@@ -143,14 +143,13 @@ TEST_F(RowFilesTest, RowsAreThoseOfTheIndexFiles) {
          {std::vector<std::string>{},
           {"column", name, "column", "step"},
           {"column", "time", "column", name, "column", "mode"}}) {
-      for (const std::vector<std::string> &condition :
-           {std::vector<std::string>{},
-            {"tensor", "loss"},
-            {"regex", "^h|one"},
-            {"mode", "EVAL"},
-            {"first", "998", "end", "1003"},
-            {"batch_rows", "7"},
-            {"collection", "losses"}}) {
+      for (const std::vector<std::string> &condition : {std::vector<std::string>{},
+                                                        {"tensor", "loss"},
+                                                        {"regex", "^h|one"},
+                                                        {"mode", "EVAL"},
+                                                        {"first", "998", "end", "1003"},
+                                                        {"batch_rows", "7"},
+                                                        {"collection", "losses"}}) {
         std::vector<std::string> options_of = columns;
         options_of.insert(options_of.end(), condition.begin(), condition.end());
         const auto fresh = Fresh(options_of, table);

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "rules/evaluating.h"
 
 namespace smdebug::rules::class_imbalance_test {
@@ -107,6 +109,27 @@ TEST(ClassImbalanceTest, AClassThatIsNotFound) {
   EXPECT_EQ(evaluated.findings[0].tensor, "predictions");
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("75 % of class 1"));
   EXPECT_THAT(Evaluate(kRule, {{"threshold_misprediction", "0.75"}}, source).findings, IsEmpty());
+}
+
+TEST(ClassImbalanceTest, AModelThatGuessesHasYetToBegin) {
+  const auto levels = [](const std::vector<double> &labels, const std::vector<double> &guesses) {
+    FakeSource source;
+    for (int64_t step = 0; step < 60; ++step) {
+      source.Step(step, Mode::kTrain, step).Save("labels", labels).Save("predictions", guesses);
+    }
+    std::set<Level> found;
+    for (const Finding &each : Evaluate(kRule, {}, source, Profile::kCalibrated).findings) {
+      if (each.check == "misprediction") found.insert(each.level);
+    }
+    return found;
+  };
+  const std::vector<double> guesses = Labels(0, 100);
+  EXPECT_THAT(levels(Labels(38, 62), guesses), ElementsAre(Level::kWorthALook));
+  // One that tells other classes apart has.
+  std::vector<double> labels = Labels(60, 62);
+  labels.insert(labels.end(), 40, 2);
+  EXPECT_THAT(levels(labels, Labels(60, 102)), ElementsAre(Level::kFinding));
+  EXPECT_THAT(levels(Labels(5, 95), guesses), ElementsAre(Level::kFinding));
 }
 
 TEST(ClassImbalanceTest, ProbabilitiesAreRoundedAndScoresCompared) {

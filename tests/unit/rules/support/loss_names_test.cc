@@ -24,9 +24,9 @@ TEST(LossNamesTest, ThePrefixTellsTheData) {
 }
 
 TEST(LossNamesTest, SomeNamesTellThatALossNeedNotFall) {
-  for (const char *name :
-       {"discriminator_loss", "loss_G", "d_loss_output_0", "scalar/train/gen_loss", "lossD",
-        "errD_loss", "criticLoss", "policy_loss", "td_loss", "train/q_loss", "adv.loss"}) {
+  for (const char *name : {"discriminator_loss", "loss_G", "d_loss_output_0",
+                           "scalar/train/gen_loss", "lossD", "errD_loss", "criticLoss",
+                           "policy_loss", "td_loss", "value_loss", "train/q_loss", "adv.loss"}) {
     EXPECT_TRUE(NeedNotFall(name)) << name;
   }
   for (const char *name : {"loss", "CrossEntropyLoss_output_0", "val_loss", "general_loss",
