@@ -262,10 +262,11 @@ measure-rules: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/generator.py --set $(SET) --begin $(BEGIN) --runs $(RUNS)
 
-# The same on trainings whose writer knew nothing of the rules: 20 minutes of one core.
+# The same on trainings whose writers knew nothing of the rules: an hour of one core.
 measure-strangers: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest keras3
 	@$(CACHE)/frameworks/pytorch-newest/bin/python -W ignore tests/rules/strangers/measure.py
+	@$(CACHE)/frameworks/pytorch-newest/bin/python -W ignore tests/rules/strangers/measure.py --fifth
 	@$(CACHE)/frameworks/keras3/bin/python -W ignore tests/rules/strangers/measure.py --keras
 
 # Measures the rules over profiles on trainings with planted faults and without, 7 seconds each.

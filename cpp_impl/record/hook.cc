@@ -69,7 +69,7 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
   if (options.writes_rows && options.make_listener) {
     options.queue.listener = options.make_listener(
         [out_dir = options.queue.out_dir](const std::string &name, const std::string &text) {
-          return out_dir->Put(name, text, false);
+          return out_dir->PutOptional(name, text);
         });
   }
   std::shared_ptr<storage::Store> tensorboard = options.tensorboard_store;

@@ -105,10 +105,21 @@ Status OutDir::CheckStep(int64_t step, const std::string &event_file) {
 
 Status OutDir::Check(bool is_durable) {
   const MutexLock lock(mutex_);
-  if (!identity_) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(const bool is_intact, IsIntact());
+  return is_intact ? Status::Ok() : Recover(is_durable);
+}
+
+Result<bool> OutDir::IsIntact() {
+  if (!identity_) return true;
   SMD_ASSIGN_OR_RETURN(const std::optional<storage::FileIdentity> now,
                        store_->IdentityOf(format::CollectionsFileName(worker_)));
-  return now == identity_ ? Status::Ok() : Recover(is_durable);
+  return now == identity_;
+}
+
+Status OutDir::PutOptional(const std::string &name, const std::string &text) {
+  const MutexLock lock(mutex_);
+  SMD_ASSIGN_OR_RETURN(const bool is_intact, IsIntact());
+  return is_intact && !is_lost_ ? store_->WriteText(name, text, false) : Status::Ok();
 }
 
 Status OutDir::Recover(bool is_durable) {

@@ -35,6 +35,8 @@ class OutDir {
   // Writes a small file, unless IsLost(), and remembers the worker's collections.
   Status Put(const std::string &name, const std::string &text, bool is_durable)
       SMD_EXCLUDES(mutex_);
+  // Writes a file that no other file needs, unless the folder was removed or replaced.
+  Status PutOptional(const std::string &name, const std::string &text) SMD_EXCLUDES(mutex_);
   // Fails with IO if the step's event file is missing: a step exists completely or not at all.
   Status CheckStep(int64_t step, const std::string &event_file);
   // Checks that the folder still holds that file.  If it was removed, renamed or replaced,
@@ -42,6 +44,8 @@ class OutDir {
   Status Check(bool is_durable) SMD_EXCLUDES(mutex_);
 
  private:
+  // Reports whether the folder still holds the worker's collections, if that can be told.
+  Result<bool> IsIntact() SMD_REQUIRES(mutex_);
   Status Recover(bool is_durable) SMD_REQUIRES(mutex_);
 
   const std::shared_ptr<storage::Store> store_;

@@ -21,10 +21,7 @@ void QueueCore::Run() {
   }
   // Aborting an upload asks its service, which the job must not wait for.
   unfinished.clear();
-  if (options_.listener) {
-    CheckOutDir();
-    options_.listener->OnEnd();
-  }
+  if (options_.listener) options_.listener->OnEnd();
   const DeferringLock lock(mutex_);
   threads_.NoteEnd();
   changed_.NotifyAll();

@@ -97,7 +97,8 @@ void RowFileWriter::Add(const format::WrittenStep &step) {
   steps_.push_back({.step = step.step, .name = file.name, .version = VersionOf(step.index_size)});
   recorder_->Add({&file, step.index.mode, step.index.mode_step, rows}, rows);
   if (recorder_->IsDropped()) Drop();
-  grouper_.Trim();
+  // A job may give its tensors new names at each step.
+  grouper_.Trim(kMostNames);
 }
 
 std::optional<RowFileWriter::File> RowFileWriter::Take() {

@@ -28,6 +28,7 @@ namespace smdebug::tables {
 class RowFileWriter final : public format::StepListener {
  public:
   static constexpr uint64_t kMostBytes = uint64_t{4} << 20;
+  static constexpr size_t kMostNames = 50'000;
   // Writes a text under a name in the trial.
   using Put = std::function<Status(const std::string &name, const std::string &text)>;
 

@@ -102,6 +102,7 @@ RowFiles::RowFiles(std::shared_ptr<storage::Store> store, const analyze::StepRan
       cache_(store_->Location().starts_with("s3://") ? cache : nullptr) {}
 
 std::optional<StoredRows> RowFiles::Read(const RowFile &file) {
+  if (file.size > RowCache::kLargest) return {};
   const std::string key = StrCat(store_->Location(), "\n", file.name, "\n", file.version);
   const bool is_cacheable = cache_ != nullptr && !file.version.empty();
   if (is_cacheable) {
@@ -115,18 +116,18 @@ std::optional<StoredRows> RowFiles::Read(const RowFile &file) {
   return rows;
 }
 
-std::vector<RowFiles::Rows> RowFiles::Load(std::string_view worker, int64_t thousand) {
+std::vector<RowFile> RowFiles::Of(std::string_view worker, int64_t thousand) {
   if (!files_) {
     auto listed = ListRowFiles(dynamic_cast<storage::VersionStore &>(*store_), range_);
     files_ = listed.IsOk() ? *std::move(listed) : std::vector<RowFile>();
   }
-  std::vector<Rows> loaded;
+  std::vector<RowFile> found;
   for (const RowFile &file : *files_) {
-    const bool is_meant = file.worker == worker && file.thousand == thousand;
-    if (!is_meant || file.size > RowCache::kLargest) continue;
-    if (auto rows = Read(file)) loaded.push_back({*std::move(rows), file.modified_at});
+    if (file.worker == worker && file.first / format::kStepsPerBucket == thousand) {
+      found.push_back(file);
+    }
   }
-  return loaded;
+  return found;
 }
 
 }  // namespace smdebug::tables

@@ -39,18 +39,12 @@ class RowFiles {
   // `store` is also its VersionStore.  The cache, if it is not NULL, keeps the files of buckets.
   RowFiles(std::shared_ptr<storage::Store> store, const analyze::StepRange &range, RowCache *cache);
 
-  // A row file, decoded.
-  struct Rows {
-    format::StoredRows rows;
-    double written_at = 0;
-  };
-  // Returns what a worker's files hold of a thousand steps, the newest last.  Without files, and of
-  // files that are damaged or cannot be read, returns nothing.
-  std::vector<Rows> Load(std::string_view worker, int64_t thousand);
-
- private:
+  // Returns a worker's files of a thousand steps, by their first steps.
+  std::vector<RowFile> Of(std::string_view worker, int64_t thousand);
+  // Returns what a file holds.  Returns nothing if it is damaged, too large or cannot be read.
   std::optional<format::StoredRows> Read(const RowFile &file);
 
+ private:
   const std::shared_ptr<storage::Store> store_;
   const analyze::StepRange range_;
   RowCache *const cache_;                      // NULL: files are not cached

@@ -64,8 +64,8 @@ Result<size_t> RowGrouper::Group(const format::IndexFile &index, std::vector<Ste
   return count_;
 }
 
-void RowGrouper::Trim() {
-  if (names_->Trim()) expected_.clear();
+void RowGrouper::Trim(size_t most) {
+  if (names_->Trim(most)) expected_.clear();
 }
 
 }  // namespace smdebug::tables

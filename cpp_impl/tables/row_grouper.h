@@ -21,8 +21,8 @@ class RowGrouper {
   // rows if there are too few.  Returns their number.  They point into `index`, and are valid until
   // Trim().  Fails as TensorNames.
   Result<size_t> Group(const format::IndexFile &index, std::vector<StepRow> *rows);
-  // If there are very many names, forgets them.
-  void Trim();
+  // If there are more names than that, forgets them.
+  void Trim(size_t most = TensorNames::kMost);
 
  private:
   StepRow *RowOf(const NamedTensor &tensor, std::vector<StepRow> *rows);

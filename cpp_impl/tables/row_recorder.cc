@@ -42,7 +42,8 @@ void RowRecorder::Drop() {
 
 uint64_t RowRecorder::Bytes() const {
   const uint64_t of_row = sizeof(uint32_t) + (reads_.type ? 1 + sizeof(uint32_t) : 0);
-  uint64_t bytes = rows_.times.size() * sizeof(int64_t) + (listed_ + list_.Rows()) * of_row;
+  uint64_t bytes =
+      name_bytes_ + rows_.times.size() * sizeof(int64_t) + (listed_ + list_.Rows()) * of_row;
   for (const format::StoredRows::Numbers &each : rows_.numbers) {
     bytes += each.values.size() * (sizeof(double) + 1);
   }
@@ -62,6 +63,7 @@ uint32_t RowRecorder::NumberOf(const NamedTensor &tensor) {
     tensor.recorder = number_;
     tensor.recorded_as = static_cast<uint32_t>(rows_.names.size());
     rows_.names.push_back(tensor.name);
+    name_bytes_ += sizeof(std::string) + tensor.name.size();
   }
   return tensor.recorded_as;
 }

@@ -44,6 +44,7 @@ class RowRecorder {
   bool is_dropped_ = false;
   format::StoredRows rows_;
   size_t listed_ = 0;        // rows in the lists of `rows_`
+  uint64_t name_bytes_ = 0;  // of its names
   format::StoredList list_;  // that of the last step, which is not among them yet
   std::map<std::vector<int64_t>, uint32_t> shapes_;
 };

@@ -114,15 +114,13 @@ Result<std::vector<RowFile>> ListRowFiles(storage::VersionStore &store,
         for (storage::ListedFile &each : files) {
           auto file = format::ParseRowFileName(each.name);
           if (!file) continue;
-          found.push_back({file->step / format::kStepsPerBucket, std::move(file->worker),
-                           std::move(each.name), std::move(each.version), each.modified_at,
-                           each.size});
+          found.push_back({file->step, std::move(file->worker), std::move(each.name),
+                           std::move(each.version), each.modified_at, each.size});
         }
         return Status::Ok();
       }));
-  std::stable_sort(found.begin(), found.end(), [](const RowFile &a, const RowFile &b) {
-    return a.modified_at < b.modified_at;
-  });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const RowFile &a, const RowFile &b) { return a.first < b.first; });
   return found;
 }
 

@@ -98,7 +98,7 @@ Result<std::vector<StepFile>> ListStepFiles(storage::Store &store, const analyze
 
 // A file of rows that a worker wrote beside its index files.
 struct RowFile {
-  int64_t thousand = 0;  // of its steps
+  int64_t first = 0;  // of its steps, which are of one thousand
   std::string worker;
   std::string name;
   std::string version;     // as ListedStep's
@@ -106,7 +106,7 @@ struct RowFile {
   uint64_t size = 0;       // bytes
 };
 
-// Returns the trial's row files in the folders that the range needs; the newest are the last.
+// Returns the trial's row files in the folders that the range needs, by their first steps.
 Result<std::vector<RowFile>> ListRowFiles(storage::VersionStore &store,
                                           const analyze::StepRange &range);
 

@@ -77,7 +77,7 @@ bool StoredUnits::HasColumns(const StoredRows &rows) const {
   return !reads_.type || std::all_of(rows.lists.begin(), rows.lists.end(), has_types);
 }
 
-Result<const StoredUnits::Block *> StoredUnits::AddBlock(StoredRows rows, Unit *unit) {
+Result<std::unique_ptr<StoredUnits::Block>> StoredUnits::MakeBlock(StoredRows rows) {
   auto block = std::make_unique<Block>();
   size_t first = 0;
   for (const StoredStep &step : rows.steps) {
@@ -91,7 +91,7 @@ Result<const StoredUnits::Block *> StoredUnits::AddBlock(StoredRows rows, Unit *
   }
   names_.Trim();
   block->rows = std::move(rows);
-  return unit->blocks.emplace_back(std::move(block)).get();
+  return block;
 }
 
 Result<bool> StoredUnits::OpenCached(Unit *unit) {
@@ -106,31 +106,47 @@ Result<bool> StoredUnits::OpenCached(Unit *unit) {
     if (known.name != step.name || known.version != step.version) return false;
     places.push_back(at++);
   }
-  SMD_ASSIGN_OR_RETURN(const Block *const block, AddBlock(*std::move(rows), unit));
-  for (size_t i = 0; i < places.size(); ++i) unit->places[i] = {block, places[i]};
+  SMD_ASSIGN_OR_RETURN(auto block, MakeBlock(*std::move(rows)));
+  block->left = places.size();
+  for (size_t i = 0; i < places.size(); ++i) unit->places[i] = {block.get(), places[i]};
+  unit->blocks.push_back(std::move(block));
   return true;
 }
 
-Status StoredUnits::OpenRowFiles(Unit *unit) {
-  for (RowFiles::Rows &file : row_files_.Load(unit->worker, unit->thousand)) {
-    auto rows = SelectRows(std::move(file.rows), request_.table, reads_);
-    if (!rows || !HasColumns(*rows)) continue;
-    SMD_ASSIGN_OR_RETURN(const Block *const block, AddBlock(*std::move(rows), unit));
-    std::unordered_map<std::string_view, size_t> step_of;
-    for (size_t i = 0; i < block->rows.steps.size(); ++i) {
-      step_of[block->rows.steps[i].name] = i;
-    }
-    for (size_t i = 0; i < unit->steps.size(); ++i) {
-      const auto known = step_of.find(unit->steps[i].name);
-      if (known == step_of.end()) continue;
-      const StoredStep &step = block->rows.steps[known->second];
-      const IndexFacts &facts = unit->facts[i];
-      const bool is_as_old = facts.modified_at > 0 && facts.modified_at <= file.written_at;
-      const bool is_same =
-          step.step == unit->steps[i].step && step.version == VersionOf(facts.size);
-      if (is_as_old && is_same) unit->places[i] = {block, known->second};
-    }
+Status StoredUnits::FindInRowFiles(size_t step, Unit *unit) {
+  auto &files = unit->files;
+  while (unit->places[step].block == nullptr) {
+    // The one that begins last before the step: others have it only if it was written twice.
+    const auto after =
+        std::upper_bound(files.begin(), files.end(), unit->steps[step].step,
+                         [](int64_t number, const RowFile &file) { return number < file.first; });
+    if (after == files.begin()) return Status::Ok();
+    const RowFile file = std::move(*(after - 1));
+    files.erase(after - 1);
+    SMD_RETURN_IF_ERROR(ReadRowFile(file, unit));
   }
+  return Status::Ok();
+}
+
+Status StoredUnits::ReadRowFile(const RowFile &file, Unit *unit) {
+  auto read = row_files_.Read(file);
+  auto rows = read ? SelectRows(*std::move(read), request_.table, reads_) : std::nullopt;
+  if (!rows || !HasColumns(*rows)) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(auto block, MakeBlock(*std::move(rows)));
+  std::unordered_map<std::string_view, size_t> step_of;
+  for (size_t i = 0; i < block->rows.steps.size(); ++i) step_of[block->rows.steps[i].name] = i;
+  for (size_t i = unit->passed; i < unit->steps.size(); ++i) {
+    const auto known = step_of.find(unit->steps[i].name);
+    if (known == step_of.end() || unit->places[i].block != nullptr) continue;
+    const StoredStep &step = block->rows.steps[known->second];
+    const IndexFacts &facts = unit->facts[i];
+    const bool is_as_old = facts.modified_at > 0 && facts.modified_at <= file.modified_at;
+    const bool is_same = step.step == unit->steps[i].step && step.version == VersionOf(facts.size);
+    if (!is_as_old || !is_same) continue;
+    unit->places[i] = {block.get(), known->second};
+    ++block->left;
+  }
+  if (block->left > 0) unit->blocks.push_back(std::move(block));
   return Status::Ok();
 }
 
@@ -148,10 +164,14 @@ Status StoredUnits::Open(Unit *unit) {
   unit->places.resize(unit->steps.size());
   SMD_ASSIGN_OR_RETURN(const bool is_cached, OpenCached(unit));
   if (is_cached) return Status::Ok();
-  SMD_RETURN_IF_ERROR(OpenRowFiles(unit));
-  const bool is_any_stored = std::any_of(unit->places.begin(), unit->places.end(),
-                                         [](const Place &place) { return place.block != nullptr; });
-  if (!is_any_stored && CanRecord(*unit)) {
+  unit->files = row_files_.Of(unit->worker, unit->thousand);
+  // Rows are recorded only if no file has any.
+  while (unit->blocks.empty() && !unit->files.empty()) {
+    const RowFile file = std::move(unit->files.front());
+    unit->files.erase(unit->files.begin());
+    SMD_RETURN_IF_ERROR(ReadRowFile(file, unit));
+  }
+  if (unit->blocks.empty() && CanRecord(*unit)) {
     unit->recorder =
         std::make_unique<RowRecorder>(reads_, request_.table == Table::kScalars, ++recorders_);
   }
@@ -159,9 +179,10 @@ Status StoredUnits::Open(Unit *unit) {
 }
 
 Result<bool> StoredUnits::IsStored(size_t file) {
-  Unit &unit = *files_[file].unit;
-  if (!unit.is_open) SMD_RETURN_IF_ERROR(Open(&unit));
-  return unit.places[files_[file].step].block != nullptr;
+  const auto &[unit, step] = files_[file];
+  if (!unit->is_open) SMD_RETURN_IF_ERROR(Open(unit));
+  SMD_RETURN_IF_ERROR(FindInRowFiles(step, unit));
+  return unit->places[step].block != nullptr;
 }
 
 size_t StoredUnits::AddPiece(size_t file, size_t skip, size_t most,
@@ -208,7 +229,12 @@ void StoredUnits::Close(Unit *unit) {
 void StoredUnits::Pass(size_t file) {
   for (; passed_ <= file; ++passed_) {
     Unit *const unit = files_[passed_].unit;
-    if (++unit->passed == unit->steps.size()) Close(unit);
+    const Place place = unit->is_open ? unit->places[files_[passed_].step] : Place();
+    if (++unit->passed == unit->steps.size()) {
+      Close(unit);
+    } else if (place.block != nullptr && --place.block->left == 0) {
+      std::erase_if(unit->blocks, [&](const auto &each) { return each.get() == place.block; });
+    }
   }
 }
 

@@ -65,10 +65,11 @@ class StoredUnits {
     std::vector<StoredName> names;  // of `rows`
     bool has_all_names = true;
     std::vector<size_t> first_rows;  // of the steps of `rows`
+    size_t left = 0;                 // steps that are to be served
   };
   struct Place {
-    const Block *block = nullptr;  // NULL: not stored
-    size_t step = 0;               // in the block
+    Block *block = nullptr;  // NULL: not stored
+    size_t step = 0;         // in the block
   };
   struct Unit {
     std::string worker;
@@ -79,6 +80,7 @@ class StoredUnits {
     size_t passed = 0;                      // of them
     double newest = 0;                      // when the last file was written
     bool is_open = false;
+    std::vector<RowFile> files;  // that were not read so far
     std::vector<std::unique_ptr<Block>> blocks;
     std::vector<Place> places;              // of `steps`
     std::unique_ptr<RowRecorder> recorder;  // if they are to be cached
@@ -92,10 +94,12 @@ class StoredUnits {
   Status Open(Unit *unit);
   // Returns false if the cache does not have all of the unit.
   Result<bool> OpenCached(Unit *unit);
-  Status OpenRowFiles(Unit *unit);
+  // Reads row files until one has the unit's step, or none is left that may.
+  Status FindInRowFiles(size_t step, Unit *unit);
+  Status ReadRowFile(const RowFile &file, Unit *unit);
   // Reports whether the rows have the columns that the request reads.
   bool HasColumns(const format::StoredRows &rows) const;
-  Result<const Block *> AddBlock(format::StoredRows rows, Unit *unit);
+  Result<std::unique_ptr<Block>> MakeBlock(format::StoredRows rows);
   bool CanRecord(const Unit &unit) const;
   void Close(Unit *unit);
 

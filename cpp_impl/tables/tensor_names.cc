@@ -50,8 +50,8 @@ Result<const NamedRecord *> TensorNames::Record(std::string_view name) {
   return records_.emplace(key, std::move(record)).first->second.get();
 }
 
-bool TensorNames::Trim() {
-  if (records_.size() <= kMost && tensors_.size() <= kMost) return false;
+bool TensorNames::Trim(size_t most) {
+  if (records_.size() <= most && tensors_.size() <= most) return false;
   records_.clear();
   tensors_.clear();
   return true;

@@ -46,11 +46,11 @@ class TensorNames {
   // Trim().
   Result<const NamedRecord *> Record(std::string_view name);
   Result<const NamedTensor *> Tensor(std::string_view name);
-  // If there are very many names, forgets all and returns true.
-  bool Trim();
+  static constexpr size_t kMost = 1'000'000;
+  // If there are more names than that, forgets all and returns true.
+  bool Trim(size_t most = kMost);
 
  private:
-  static constexpr size_t kMost = 1'000'000;
   Status SetCollection(NamedTensor *tensor) const;
 
   const Request &request_;

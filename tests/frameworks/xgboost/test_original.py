@@ -66,7 +66,7 @@ def test_a_default_trial_looks_as_one_of_the_original_with_an_older_xgboost(out_
     with smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=2)) as hook:
         train(hook, {**BINARY, "eval_metric": ["logloss", "auc"]}, rounds=5)
     ours, originals = described(out_dir), described(str(GOLDEN))
-    assert files(out_dir) == files(GOLDEN)
+    assert [name for name in files(out_dir) if not name.startswith("rows")] == files(GOLDEN)
     assert list(ours["tensors"]) == list(originals["tensors"])
     for fact in ("steps", "modes", "workers", "collections", "regexes"):
         assert ours[fact] == originals[fact]

@@ -1,9 +1,9 @@
 """Measures the rules on trainings whose writer knew nothing of them.
 
-The writer, who read neither the rules nor their documentation, wrote healthy trainings, and pairs
+Two writers, who read neither the rules nor their documentation, wrote healthy trainings, and pairs
 that differ by one fault, and checked that each fault hurts.  The first figures, before anybody
 looked at a run, are in docs/rules.md; rules have learned from some of the runs since.  Run this in
-the environment pytorch-newest, and with --keras in keras3:
+the environment pytorch-newest, with --fifth for the second of them, and with --keras in keras3:
 
     python tests/rules/strangers/measure.py --seeds 0 1 --lines build/strangers.jsonl
 """
@@ -45,7 +45,6 @@ CALLBACKS = {
     "lightning": "LightningCallback",
     "transformers": "TrainerCallback",
 }
-MODULES = ["frameworks", *sorted(path.stem for path in HERE.glob("torch_*.py"))]
 
 
 @dataclass
@@ -152,6 +151,19 @@ def trainings(seeds: list[int], only: str) -> Iterator[tuple[Outcome, Callable[[
                 yield outcome, partial(pair.run, seed=seed, faulty=is_faulty)
 
 
+def load(options: argparse.Namespace) -> None:
+    """Imports the modules that register the trainings."""
+    folder = HERE / "fifth" if options.fifth else HERE
+    sys.path.insert(0, str(folder))
+    names = sorted(path.stem for path in folder.glob("torch_*.py"))
+    if options.keras:
+        names = ["keras_runs"]
+    elif not options.fifth:
+        names.insert(0, "frameworks")
+    for name in names:
+        importlib.import_module(name)
+
+
 def share(right: int, of: int) -> str:
     least, most = (100 * each for each in wilson(right, of))
     return f"{right} of {of} ({least:.0f} to {most:.0f} %)"
@@ -180,12 +192,12 @@ def tell(outcomes: list[Outcome]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keras", action="store_true", help="the trainings with Keras")
+    parser.add_argument("--fifth", action="store_true", help="the trainings of the fifth stranger")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--only", default="", help="trainings whose names have a match of this")
     parser.add_argument("--lines", type=Path, help="appends a line of JSON for each training")
     options = parser.parse_args()
-    for name in ["keras_runs"] if options.keras else MODULES:
-        importlib.import_module(name)
+    load(options)
     outcomes = []
     for outcome, training in trainings(options.seeds, options.only):
         outcomes.append(judge(outcome, training))

@@ -240,6 +240,18 @@ TEST_F(RowFilesTest, AFileThatCannotBeWrittenCostsTimeOnly) {
   EXPECT_EQ(Scan(), Fresh());
 }
 
+TEST_F(RowFilesTest, NoneBringBackAFolderThatWasRemoved) {
+  {
+    const auto hook = *record::Hook::Open(Options());
+    ASSERT_TRUE(hook->BeginStep().IsOk());
+    SaveLoss(*hook, 0);
+    ASSERT_TRUE(hook->EndStep().IsOk());
+    ASSERT_TRUE(hook->Flush(Deadline::Never()).IsOk());
+    fs::remove_all(folder_.Path("run"));
+  }
+  EXPECT_FALSE(fs::exists(folder_.Path("run")));
+}
+
 TEST_F(RowFilesTest, CanBeTurnedOff) {
   auto options = Options();
   ASSERT_TRUE(options.Set("row_files", "false").IsOk());
