@@ -70,7 +70,8 @@ def recorded(tmp_path_factory):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_trials_are_equal(recorded, language):
     expected = files_of(recorded["c"] / "trial")
-    assert len(expected) == 2 * (3 + 3 + 1) + 1
+    # Of each worker: events, index files, collections, and a row file.
+    assert len(expected) == 2 * (3 + 3 + 1 + 1) + 1
     found = files_of(recorded[language] / "trial")
     assert list(found) == list(expected)
     assert [name for name in expected if found[name] != expected[name]] == []
