@@ -107,7 +107,7 @@ std::optional<RowFileWriter::File> RowFileWriter::Take() {
   auto rows = recorder_->Take(std::exchange(steps_, {}));
   recorder_.reset();
   if (!rows) return {};
-  return File{format::RowFileName(first, worker_), KeyOfRowFile(first, worker_), *std::move(rows)};
+  return File{format::RowFileName(first, worker_), *std::move(rows)};
 }
 
 void RowFileWriter::Drop() {
@@ -117,7 +117,7 @@ void RowFileWriter::Drop() {
 
 void RowFileWriter::Write(const std::optional<File> &file) const {
   if (!file) return;
-  const Status ignored = put_(file->name, format::EncodeRows(file->rows, file->key));
+  const Status ignored = put_(file->name, format::EncodeRows(file->rows, file->name));
   (void)ignored;  // without the file, scans take longer
 }
 

@@ -39,8 +39,7 @@ class RowFileWriter final : public format::StepListener {
 
  private:
   struct File {
-    std::string name;
-    std::string key;
+    std::string name;  // in the trial, and its key for EncodeRows()
     format::StoredRows rows;
   };
 

@@ -79,10 +79,6 @@ Reads AllReads() {
 
 std::string VersionOf(uint64_t index_size) { return std::to_string(index_size); }
 
-std::string KeyOfRowFile(int64_t first_step, std::string_view worker) {
-  return format::RowFileName(first_step, worker);
-}
-
 std::optional<StoredRows> SelectRows(StoredRows rows, Table table, const Reads &reads) {
   if (rows.numbers.size() != kStatistics + 1 || rows.times.size() != rows.Rows()) return {};
   StoredRows::Numbers scalars = std::move(rows.numbers.back());

@@ -24,9 +24,6 @@ namespace smdebug::tables {
 Reads AllReads();
 // Returns the version of an index file in a row file.
 std::string VersionOf(uint64_t index_size);
-// Returns the key of the row file that begins with a step, as EncodeRows() takes it.  `worker` in
-// its file form.
-std::string KeyOfRowFile(int64_t first_step, std::string_view worker);
 
 // Returns those rows of a row file that belong to a request's table, with the columns that `reads`
 // names, as the row cache has them.  Returns nothing if they are not those of a row file.
