@@ -228,3 +228,33 @@ def test_activations_within_a_graph(out_dir, backend, order):
         value = gradient.value(step, smd.modes.TRAIN)
         np.testing.assert_allclose(value, values[step][1], rtol=1e-4, atol=1e-6)
     assert hidden.steps(smd.modes.EVAL) == [0, 1]
+
+
+def test_a_compiled_step_with_its_backward_pass(out_dir: str) -> None:
+    """A loss that is recorded as a number has none of its step compiled again."""
+    targets = torch.tensor([0, 1, 0, 1])
+
+    def losses(name: str, is_recorded: bool) -> List[float]:
+        torch._dynamo.reset()
+        model, counting = model_of_blocks(), Counting()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x: torch.Tensor) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(x), targets)
+            loss.backward()
+            return loss
+
+        found: List[float] = []
+        compiled = torch.compile(step, backend=counting)
+        with smd.Hook(f"{out_dir}/{name}", include_regex=["loss"], raise_errors=True) as hook:
+            hook.register_module(model)
+            hook.register_optimizer(optimizer)
+            for _ in range(5):
+                found.append(compiled(X).item())
+                optimizer.step()
+                if is_recorded:
+                    hook.record_tensor_value("loss", found[-1])
+        return [*found, counting.graphs]
+
+    assert losses("recorded", True) == losses("not", False)

@@ -71,3 +71,21 @@ def test_rules_find_nothing_in_a_skipped_step(out_dir):
         scaled_training(None, model, optimizer)
         assert hook.skipped_steps == 1
     assert hook.take_findings() == []
+
+
+def test_a_scaled_loss_that_is_recorded_as_a_number_has_its_inputs(out_dir: str) -> None:
+    model = nn.Linear(8, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    with recorded(out_dir, model, save_all=False, include_regex=["loss"]) as hook:
+        hook.register_optimizer(optimizer)
+        for _ in range(4):
+            optimizer.zero_grad()
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                loss = nn.functional.cross_entropy(model(torch.randn(16, 8)), torch.arange(16) % 3)
+            scaler.scale(loss / 3).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            hook.record_tensor_value("loss", loss.item())
+    targets = smd.create_trial(out_dir).tensor("loss/CrossEntropyLoss_input_1")
+    assert targets.steps() == [1, 2, 3]

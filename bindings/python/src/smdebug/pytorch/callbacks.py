@@ -190,8 +190,11 @@ class AfterLoss(AfterForward):
             return
         self._hook._on_loss(self.name)
         super().__call__(module, inputs, *rest)
-        if self._hook._is_saving and not type(module).__module__.startswith("torch.nn."):
-            # A class of one's own calls functions, or modules that are not registered.
+        if not self._hook._is_saving:
+            return
+        if type(module).__module__.startswith("torch.nn."):
+            self._hook._loss_graphs.has_inputs()
+        else:  # A class of one's own calls functions, or modules that are not registered.
             self._hook._loss_graphs.save(self.name, rest[-1])
 
 

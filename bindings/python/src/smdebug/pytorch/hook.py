@@ -32,6 +32,7 @@ from smdebug.pytorch.callbacks import (
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.emptiness import warn_of_emptiness
 from smdebug.pytorch.late_entry import PLAIN
+from smdebug.pytorch.loss_modules import has_weights, ignores_a_class
 from smdebug.pytorch.models import RegisteredModel, collection_of_inputs, module_name
 from smdebug.pytorch.occasional import Occasional
 from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
@@ -378,6 +379,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             handle.remove()
         self._handles.clear()
         self._occasional.forget()
+        self._loss_graphs.forget()
         for model in self._models:
             model.forget_gradients()
             model.forget_held()
@@ -415,6 +417,14 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if self._saves_step and not self._is_interrupted:
             self._save_numbered(f"{tensor_name}_output_", tensor_value)
             self._loss_graphs.save(tensor_name, tensor_value)
+
+    def save_scalar(
+        self, name: str, value: Any, sm_metric: bool = False, timestamp: Optional[float] = None
+    ) -> None:
+        super().save_scalar(name, value, sm_metric, timestamp)
+        is_loss = "loss" in name.lower() and isinstance(value, (float, torch.Tensor))
+        if is_loss and self._is_saving:
+            self._loss_graphs.save(f"scalar/{name}", torch.as_tensor(value))
 
     @guarded
     def _on_tap(self, tensor: Any, name: str) -> None:
@@ -543,9 +553,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         for module, callback in self._watched.items():
             for collection, side in _ROLES.get(type(module), {}).items():
                 self._tell(collection, f"^{re.escape(callback.name)}_{side}_")
-            if isinstance(callback, AfterLoss) and _has_weights(module):
+            if isinstance(callback, AfterLoss) and has_weights(module):
                 self._tell("weighted_losses", f"^{re.escape(callback.name)}_input_")
-            if isinstance(callback, AfterLoss) and _ignores_a_class(module):
+            if isinstance(callback, AfterLoss) and ignores_a_class(module):
                 self._tell("losses_ignoring_a_class", f"^{re.escape(callback.name)}_input_")
 
     def _prepare_collections(self) -> None:
@@ -571,18 +581,6 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 def _changes_inputs(module: Any) -> bool:
     """Returns True for modules that change their inputs in place, as activations can."""
     return getattr(module, "inplace", False) is True
-
-
-def _has_weights(loss: Any) -> bool:
-    """Returns True for losses in which rare classes count more."""
-    return any(getattr(loss, name, None) is not None for name in ("weight", "pos_weight"))
-
-
-def _ignores_a_class(loss: Any) -> bool:
-    """Returns True for losses that leave out one of the classes, as that of padding."""
-    # Losses of other projects have None, or several.
-    ignored = getattr(loss, "ignore_index", None)
-    return isinstance(ignored, int) and ignored >= 0
 
 
 def _parts_of(value: Any) -> Any:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
-from typing import Any, Callable, List, MutableMapping, Optional
+from typing import Any, Callable, List, MutableMapping
 
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.optimizers import WatchedOptimizer
+from smdebug.pytorch.patch import Patch
 
 __all__ = ["forget_scaled", "inverse_scale", "is_skipping", "watch_scaled"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 _watched: MutableMapping[Any, List[Any]] = weakref.WeakKeyDictionary()
-_step: Optional[Callable[..., Any]] = None
 
 
 def _scaler_class() -> Any:
@@ -23,21 +22,7 @@ def _scaler_class() -> Any:
     return found if found is not None else torch.cuda.amp.GradScaler
 
 
-def watch_scaled(
-    watched: WatchedOptimizer, optimizer: Any, skipped: Callable[[WatchedOptimizer], None]
-) -> None:
-    """Calls `skipped` after each `GradScaler.step` that does not call the optimizer's `step`.
-
-    GradScaler has no callback for that: while an optimizer is watched, its `step` is wrapped.
-    """
-    global _step
-    _watched.setdefault(optimizer, []).append((watched, skipped))
-    if _step is not None:
-        return
-    kind = _scaler_class()
-    original = _step = kind.step
-
-    @functools.wraps(original)
+def _telling(original: Callable[..., Any]) -> Callable[..., Any]:
     def step(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             listeners = _watched.get(optimizer, ())
@@ -50,20 +35,32 @@ def watch_scaled(
                 tell(each)
         return result
 
-    kind.step = step
+    return step
+
+
+# GradScaler has no callback for steps that it skips.
+_patch = Patch(_scaler_class, "step", _telling)
+
+
+def watch_scaled(
+    watched: WatchedOptimizer, optimizer: Any, skipped: Callable[[WatchedOptimizer], None]
+) -> None:
+    """Calls `skipped` after each `GradScaler.step` that does not call the optimizer's `step`.
+
+    While an optimizer is watched, `GradScaler.step` is wrapped.
+    """
+    _watched.setdefault(optimizer, []).append((watched, skipped))
+    _patch.begin()
 
 
 def forget_scaled(watched: WatchedOptimizer) -> None:
     """Undoes `watch_scaled`."""
-    global _step
     for optimizer, listeners in list(_watched.items()):
         listeners[:] = [each for each in listeners if each[0] is not watched]
         if not listeners:
             del _watched[optimizer]
-    kind = _scaler_class()
-    if not _watched and _step is not None and getattr(kind.step, "__wrapped__", None) is _step:
-        kind.step = _step
-        _step = None
+    if not _watched:
+        _patch.end()
 
 
 def inverse_scale(optimizer: Any) -> Any:

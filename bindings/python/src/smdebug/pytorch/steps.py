@@ -226,6 +226,7 @@ class StepHook(FrameworkHook):
         self._shown.clear()
         self._losses_seen.clear()
         self._sums.clear()
+        self._loss_graphs.begin_step()
         self._is_interrupted = False
         self._was_called = was_called
         self._is_training = self.mode not in _EVALUATION
@@ -325,6 +326,12 @@ class StepHook(FrameworkHook):
             return True
         is_over = bool(self._applied) or not self._optimizers or not self._is_training
         return is_over and name in self._losses_seen
+
+    @guarded
+    def _on_backward(self, roots: Any) -> None:
+        """Reads what losses were computed from, before a backward pass frees it."""
+        if self._is_saving:
+            self._loss_graphs.on_backward(roots)
 
     def _look_at_collections(self) -> None:
         if self._collected.look():

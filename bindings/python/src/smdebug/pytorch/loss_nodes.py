@@ -1,0 +1,205 @@
+"""The losses in a graph that functions computed, as `F.cross_entropy` does, and what they got."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
+
+from smdebug.core.utils import import_framework
+
+__all__ = ["CLASSES", "LossInputs", "LossNode", "inputs_of", "is_over", "losses_behind", "unscaled"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+# The modules that compute the same as the nodes of a graph.
+CLASSES = {
+    "BinaryCrossEntropyBackward0": "BCELoss",
+    "BinaryCrossEntropyWithLogitsBackward0": "BCEWithLogitsLoss",
+    "HuberLossBackward0": "HuberLoss",
+    "MseLossBackward0": "MSELoss",
+    "NllLoss2DBackward0": "NLLLoss",
+    "NllLossBackward0": "NLLLoss",
+    "SmoothL1LossBackward0": "SmoothL1Loss",
+}
+# Nodes that leave elements as they are.
+_SAME = {
+    "AliasBackward0", "CloneBackward0", "IndexBackward0", "PermuteBackward0", "ReshapeAliasBackward0",
+    "SelectBackward0", "SliceBackward0", "SqueezeBackward0", "SqueezeBackward1", "TBackward0",
+    "ToCopyBackward0", "TransposeBackward0", "UnsafeViewBackward0", "UnsqueezeBackward0",
+    "ViewBackward0",
+}  # fmt: skip
+# Activations whose results a cross entropy should not get.
+_ACTIVATIONS = {"ReluBackward0", "SigmoidBackward0", "SoftmaxBackward0"}
+_NONE, _SUM = 0, 2  # of `reduction`
+
+# Nodes that scale a loss, and how many of them may follow each other.
+_SCALES = ("MulBackward0", "DivBackward0")
+_MOST_SCALES = 4
+
+# A loss that is the sum of several is not far from them.
+_MOST_NODES = 32
+
+
+class LossNode(NamedTuple):
+    """A node that computes a loss, and whether the result is the whole loss."""
+
+    node: Any
+    is_whole: bool
+
+
+class LossInputs(NamedTuple):
+    """What a node got: the outputs of a model, and targets, where they are there.
+
+    The collections tell rules of weights of classes, and of a class left out.
+    """
+
+    kind: str
+    outputs: Optional[Any]
+    targets: Optional[Any]
+    collections: List[str]
+
+
+def losses_behind(root: Any, is_scaled: bool = False) -> Iterator[LossNode]:
+    """Yields the nodes of losses next to the root of a graph.
+
+    With `is_scaled` the loss that is recorded is the one before a division.
+    """
+    ahead: List[Tuple[Any, List[Any]]] = [(root, [])]
+    for _ in range(_MOST_NODES):
+        if not ahead:
+            return
+        node, path = ahead.pop(0)
+        if node.name() in CLASSES:
+            yield LossNode(node, _is_whole(node, path, is_scaled))
+            continue
+        path = [*path, node]
+        ahead.extend((each, path) for each, _ in node.next_functions if each is not None)
+
+
+def _is_whole(node: Any, path: List[Any], is_scaled: bool) -> bool:
+    """Reports whether what follows a loss on the path leaves its mean over samples as it is."""
+    same = set(_SAME)
+    if is_scaled or node._saved_reduction == _SUM:
+        same.add("DivBackward0")
+    if node._saved_reduction == _NONE:
+        same.add("MeanBackward0")
+    return all(each.name() in same or _is_by_one(each) for each in path)
+
+
+def _is_by_one(node: Any) -> bool:
+    """Returns True for a product or quotient with 1, as by the number of processes or batches."""
+    factor = _saved(node, "other") if node.name() in _SCALES else None
+    is_read = factor is not None and factor.dim() == 0 and factor.device.type == "cpu"
+    return is_read and bool(factor == 1)
+
+
+def inputs_of(node: Any) -> LossInputs:
+    """Returns what a node of a loss got; tensors share the memory of the graph's."""
+    kind, outputs = _outputs_of(node)
+    outputs, targets = (
+        None if each is None else _not_expanded(each.detach())
+        for each in (outputs, _saved(node, "target"))
+    )
+    return LossInputs(kind, outputs, targets, _collections_of(node))
+
+
+def unscaled(root: Any) -> Iterator[Tuple[Any, Any]]:
+    """Yields the node and the value of a loss, and of what it was before it was scaled.
+
+    So does a GradScaler, or a division by the number of batches.
+    """
+    node, value = root.grad_fn, root.detach()
+    yield node, value
+    for _ in range(_MOST_SCALES):
+        before = [each for each, _ in node.next_functions if each is not None]
+        factor = _saved(node, "other") if node.name() in _SCALES else None
+        if len(before) != 1 or factor is None or factor.numel() != 1:
+            return
+        value = value * factor if node.name() == "DivBackward0" else value / factor
+        node = before[0]
+        yield node, value
+
+
+def _outputs_of(node: Any) -> Tuple[str, Optional[Any]]:
+    """Returns the class of a loss, and the outputs of the model that it takes, if they are there."""
+    kind = CLASSES[node.name()]
+    before = _before(node)
+    is_cross_entropy = (
+        kind == "NLLLoss"
+        and before is not None
+        and before.name() == "LogSoftmaxBackward0"
+        and not _is_over_samples(before)
+    )
+    if not is_cross_entropy:
+        return kind, _saved(node, "self")
+    # Scores are as good with their logarithmic softmax as without.  But what a softmax or an
+    # activation has made of them, the loss should not get.
+    activation = _before(before)
+    if activation is not None and activation.name() in _ACTIVATIONS:
+        result = _saved(activation, "result")
+        if result is not None and result.dim() > 2:
+            result = result.flatten(0, -2)
+        return "CrossEntropyLoss", result
+    return "CrossEntropyLoss", _saved(node, "self")
+
+
+def _is_over_samples(softmax: Any) -> bool:
+    """Returns True for a softmax over the first of several dimensions, which no cross entropy has."""
+    result = _saved(softmax, "result")
+    if result is None or result.dim() < 2:
+        return False
+    # Nodes have a dimension below 0 as an unsigned number.
+    return softmax._saved_dim in (0, (1 << 64) - result.dim())
+
+
+def _before(node: Any) -> Optional[Any]:
+    """Returns the node that computed the first input, in whatever form."""
+    while node.next_functions:
+        node = node.next_functions[0][0]
+        if node is None or node.name() not in _SAME:
+            return node
+    return None
+
+
+def _saved(node: Any, name: str) -> Optional[Any]:
+    """Returns a tensor that a node keeps for the backward pass, if it still does."""
+    try:
+        return _kept(node, name)
+    except RuntimeError:
+        return None
+
+
+def is_over(node: Any) -> bool:
+    """Returns True if the backward pass has freed what a node kept."""
+    try:
+        _kept(node, "self")
+    except RuntimeError:
+        return True
+    return False
+
+
+def _kept(node: Any, name: str) -> Optional[Any]:
+    raw = getattr(node, f"_raw_saved_{name}", None)
+    # What a checkpoint would have to compute again is left.
+    if raw is None or getattr(raw, "unpack_hook", None) is not None:
+        return None
+    return getattr(node, f"_saved_{name}")
+
+
+def _not_expanded(tensor: Any) -> Any:
+    """Returns a tensor in the shape that it had before it was made to fit another."""
+    if tensor.layout is not torch.strided:
+        return tensor
+    for dimension, (size, stride) in enumerate(zip(tensor.shape, tensor.stride())):
+        if stride == 0 and size > 1:
+            tensor = tensor.narrow(dimension, 0, 1)
+    return tensor
+
+
+def _collections_of(node: Any) -> List[str]:
+    collections = []
+    if any(_saved(node, each) is not None for each in ("weight", "pos_weight")):
+        collections.append("weighted_losses")
+    # A number below 0 is not a class.  Nodes have it as an unsigned number.
+    if getattr(node, "_saved_ignore_index", -1) in range(1 << 63):
+        collections.append("losses_ignoring_a_class")
+    return collections
