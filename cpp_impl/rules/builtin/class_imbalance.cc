@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kMostClasses = 10'000;
 // Where most labels agree anyway, their order says little.
 constexpr double kMostAlike = 0.7;
+// Up to so many times the limit, a model that still improves may learn rare classes by itself.
+constexpr double kMild = 2;
 // A model with this part of the errors of one that always says the most frequent class.
 constexpr double kGuess = 0.98;
 
@@ -32,6 +34,9 @@ struct Limits {
   std::optional<int64_t> most_classes;  // more are tokens or the like, of unequal frequency
   std::optional<double> sorted;
   int64_t patience;
+  int64_t first_steps;
+  int64_t steps;
+  std::optional<double> rare_error;
 };
 
 // Counts how often a class was the label and how often it was mispredicted.
@@ -44,8 +49,10 @@ struct Class {
 struct Counts {
   std::map<int64_t, Class> classes;
   int64_t labels = 0;
-  int64_t recent_labels = 0;
-  int64_t mispredictions = 0;  // consecutive evaluations in which the model did not improve
+  int64_t recent_labels = 0;         // since the last evaluation
+  std::optional<int64_t> first;      // the step of the first labels
+  std::optional<int64_t> first_now;  // since the last evaluation
+  int64_t mispredictions = 0;        // consecutive evaluations in which the model did not improve
   Falling loss;
   LabelOrder order;
   bool has_too_many = false;
@@ -68,19 +75,24 @@ class ClassImbalance final : public Rule {
     for (const Classified::Pair &pair : classified_.Take()) {
       Counts &counts = counts_.Of(StrCat(ModeName(findings.Place().mode), " ", pair.labels.worker),
                                   pair.labels.tensor);
-      Count(pair, &counts);
+      const int64_t step = findings.Place().mode_step;
+      Count(pair, step, &counts);
       if (counts.has_too_many) continue;
       if (limits_.sorted && IsTraining(findings.Place().mode)) {
         counts.order.Add(pair.labels.classes);
         EvaluateOrder(pair, counts, findings);
       }
-      if (counts.recent_labels < limits_.samples) continue;
+      if (counts.recent_labels < limits_.samples || step - *counts.first_now < limits_.steps - 1) {
+        continue;
+      }
       if (limits_.most_classes && std::ssize(counts.classes) > *limits_.most_classes) continue;
       if (counts.labels < limits_.samples_of_class * static_cast<int64_t>(counts.classes.size())) {
         continue;
       }
       NoteEvaluated();
-      EvaluateImbalance(pair, counts, findings);
+      if (step - *counts.first >= limits_.first_steps - 1) {
+        EvaluateImbalance(pair, counts, findings);
+      }
       EvaluateMisprediction(pair, counts, findings);
       Forget(&counts);
     }
@@ -92,7 +104,9 @@ class ClassImbalance final : public Rule {
   }
 
  private:
-  static void Count(const Classified::Pair &pair, Counts *counts) {
+  static void Count(const Classified::Pair &pair, int64_t step, Counts *counts) {
+    if (!counts->first) counts->first = step;
+    if (!counts->first_now) counts->first_now = step;
     counts->loss.Add(pair.loss);
     counts->are_of_parts |= pair.labels.are_of_parts;
     const std::vector<int64_t> &labels = pair.labels.classes;
@@ -112,6 +126,7 @@ class ClassImbalance final : public Rule {
 
   static void Forget(Counts *counts) {
     counts->recent_labels = 0;
+    counts->first_now.reset();
     for (auto &[label, entry] : counts->classes) {
       entry.predicted = entry.mispredicted = 0;
     }
@@ -157,6 +172,14 @@ class ClassImbalance final : public Rule {
     return {fewest, most, has_unseen, static_cast<double>(most->second.labels) / least};
   }
 
+  // Rare classes do no harm that the model tells from others all the same, or may still learn.
+  bool IsHarmless(const Class &rare, double ratio, const Counts &counts) const {
+    if (!limits_.rare_error || rare.predicted == 0) return false;
+    const auto predicted = static_cast<double>(rare.predicted);
+    return static_cast<double>(rare.mispredicted) <= *limits_.rare_error * predicted ||
+           (ratio < kMild * limits_.imbalance && counts.loss.Falls());
+  }
+
   void EvaluateImbalance(const Classified::Pair &pair, const Counts &counts,
                          Findings &findings) const {
     const auto [fewest, most, has_unseen, ratio] = SpreadOf(counts);
@@ -167,7 +190,10 @@ class ClassImbalance final : public Rule {
     finding.check = "imbalance";
     // Of tokens and pixels most are of one class, and training weights may be for that.
     const bool is_usual = limits_.most_classes && counts.are_of_parts;
-    if (pair.labels.are_weighted || is_usual) finding.level = Level::kWorthALook;
+    if (pair.labels.are_weighted || is_usual ||
+        (!has_unseen && IsHarmless(fewest->second, ratio, counts))) {
+      finding.level = Level::kWorthALook;
+    }
     finding.value = ratio;
     finding.limit = limits_.imbalance;
     finding.message = StrCat(
@@ -190,7 +216,7 @@ class ClassImbalance final : public Rule {
       predicted += entry.predicted;
       mispredicted += entry.mispredicted;
       usual = std::max(usual, entry.predicted);
-      if (entry.predicted == 0) continue;
+      if (entry.predicted < std::max<int64_t>(limits_.samples_of_class, 1)) continue;
       const double error =
           static_cast<double>(entry.mispredicted) / static_cast<double>(entry.predicted);
       if (error > most) {
@@ -251,6 +277,11 @@ constexpr ParameterSpec kParameters[] = {
     {"patience", "1", "4",
      "number of consecutive evaluations that miss a class before a finding, in which the loss does "
      "not fall"},
+    {"steps", "1", "8", "minimum number of steps that an evaluation counts"},
+    {"first_steps", "1", "30", "number of steps before imbalance is judged"},
+    {"rare_error", "None", "0.5",
+     "imbalance is only worth a look while at most this fraction of the rarest class is "
+     "mispredicted"},
     {"sorted", "None", "0.5",
      "samples come sorted if labels of a batch agree by this part of what is possible beyond "
      "chance, and those of two batches by half of it"},
@@ -266,6 +297,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.max_error, parameters.OptionalNumber("max_error"));
   SMD_ASSIGN_OR_RETURN(limits.most_classes, parameters.OptionalWhole("most_classes", 2));
+  SMD_ASSIGN_OR_RETURN(limits.steps, parameters.Whole("steps", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.first_steps, parameters.Whole("first_steps", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.rare_error, parameters.OptionalNumber("rare_error"));
   SMD_ASSIGN_OR_RETURN(limits.sorted, parameters.OptionalNumber("sorted"));
   if (limits.sorted && !(*limits.sorted > 0 && *limits.sorted <= 1)) {
     return parameters.Refuse("sorted must be above 0 and at most 1, or None");

@@ -24,6 +24,8 @@ struct Limits {
   int64_t samples;
   std::optional<double> max_error;
   int64_t patience;
+  int64_t samples_of_class;
+  std::optional<int64_t> most_classes;  // more are tokens or the like
 };
 
 using Cell = std::pair<int64_t, int64_t>;  // label, prediction
@@ -102,6 +104,8 @@ class Confusion final : public Rule {
       loss.Add(pair.loss);
       matrix.Add(std::move(cells), limits_.window);
       if (matrix.Total() < limits_.samples) continue;
+      if (limits_.most_classes && std::ssize(matrix.LabelCounts()) > *limits_.most_classes)
+        continue;
       NoteEvaluated();
       const double error = 1 - Part(matrix.Right(), matrix.Total());
       Findings found(findings.Place());
@@ -154,7 +158,7 @@ class Confusion final : public Rule {
     const auto see = [&](const auto &counts, std::string_view which) {
       for (const auto &[label, count] : counts) {
         const double part = Part(matrix.At({label, label}), count);
-        if (part >= least) continue;
+        if (part >= least || count < limits_.samples_of_class) continue;
         least = part;
         what = StrCat("of what ", which, " class ", label, " only ", Shortest(100 * part), " %");
       }
@@ -174,8 +178,9 @@ class Confusion final : public Rule {
     Cell worst{};
     for (const auto &[cell, count] : matrix.Get()) {
       if (cell.first == cell.second) continue;
-      const double part = Part(count, predictions.at(cell.second));
-      if (part <= most) continue;
+      const int64_t of = predictions.at(cell.second);
+      const double part = Part(count, of);
+      if (part <= most || of < limits_.samples_of_class) continue;
       most = part;
       worst = cell;
     }
@@ -222,6 +227,9 @@ constexpr ParameterSpec kParameters[] = {
     {"samples", "1", "200", "minimum number of counted labels"},
     {"max_error", "None", "0.5",
      "classes count as confused only while at most this fraction of all labels is mispredicted"},
+    {"samples_of_class", "0", "20", "minimum number of labels, or predictions, of a class"},
+    {"most_classes", "None", "20",
+     "labels of more classes are not judged: tokens, of which nobody expects all to be told apart"},
     {"patience", "1", "50",
      "number of consecutive steps of a mode before a finding, in which the loss does not fall"},
 };
@@ -244,6 +252,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.window, parameters.OptionalWhole("window", 1));
   SMD_ASSIGN_OR_RETURN(limits.samples, parameters.Whole("samples", 1, int64_t{1} << 53));
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.samples_of_class, parameters.Whole("samples_of_class", 0, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.most_classes, parameters.OptionalWhole("most_classes", 2));
   SMD_ASSIGN_OR_RETURN(limits.max_error, parameters.OptionalNumber("max_error"));
   SMD_ASSIGN_OR_RETURN(Selector labels, ReadSelector(parameters, "labels"));
   SMD_ASSIGN_OR_RETURN(Selector predictions, ReadSelector(parameters, "predictions"));

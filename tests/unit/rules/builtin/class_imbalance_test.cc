@@ -16,6 +16,9 @@ using testing::IsEmpty;
 
 constexpr const char *kRule = "ClassImbalance";
 
+// Judges the first step.
+const Parameters::Given kAtOnce = {{"first_steps", "1"}, {"steps", "1"}};
+
 std::vector<double> Labels(size_t of_0, size_t of_1) {
   std::vector<double> labels(of_0, 0);
   labels.insert(labels.end(), of_1, 1);
@@ -51,7 +54,7 @@ TEST(ClassImbalanceTest, LabelsOfPartsAreWorthALook) {
     source.Step(3)
         .Save("Model_input_labels", labels, std::move(shape))
         .Save("CrossEntropyLoss_input_1", labels);
-    const Evaluated evaluated = Evaluate(kRule, {}, source, profile);
+    const Evaluated evaluated = Evaluate(kRule, kAtOnce, source, profile);
     EXPECT_THAT(evaluated.Checks(), ElementsAre("imbalance", "imbalance"));
     EXPECT_EQ(evaluated.findings[0].level, evaluated.findings[1].level);
     return evaluated.findings[0].level;
@@ -85,7 +88,9 @@ TEST(ClassImbalanceTest, TokensAreNotExpectedToBeEquallyFrequent) {
   FakeSource source;
   source.Step(0).Save("labels", tokens);
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
-  EXPECT_THAT(Evaluate(kRule, {{"most_classes", "26"}}, source, Profile::kCalibrated).Checks(),
+  Parameters::Given more = kAtOnce;
+  more["most_classes"] = "26";
+  EXPECT_THAT(Evaluate(kRule, more, source, Profile::kCalibrated).Checks(),
               ElementsAre("imbalance"));
 }
 
@@ -204,13 +209,15 @@ TEST(ClassImbalanceTest, ModesAndWorkersAreCountedApart) {
 TEST(ClassImbalanceTest, CalibratedWaitsForAModelThatKnowsSomething) {
   FakeSource source;
   source.Step(0).Save("labels", Labels(200, 300)).Save("predictions", Labels(500, 0));
-  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"steps", "1"}}, source, Profile::kCalibrated).findings, IsEmpty());
   for (int step = 1; step < 5; ++step) {
     source.Step(step).Save("labels", Labels(300, 200)).Save("predictions", Labels(500, 0));
   }
-  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Steps(), ElementsAre(4));
-  EXPECT_THAT(Evaluate(kRule, {{"patience", "2"}}, source, Profile::kCalibrated).Steps(),
-              ElementsAre(2, 3, 4));
+  EXPECT_THAT(Evaluate(kRule, {{"steps", "1"}}, source, Profile::kCalibrated).Steps(),
+              ElementsAre(4));
+  EXPECT_THAT(
+      Evaluate(kRule, {{"steps", "1"}, {"patience", "2"}}, source, Profile::kCalibrated).Steps(),
+      ElementsAre(2, 3, 4));
 }
 
 TEST(ClassImbalanceTest, CalibratedWaitsWhileTheModelImproves) {
@@ -227,10 +234,52 @@ TEST(ClassImbalanceTest, CalibratedWaitsWhileTheModelImproves) {
       }
       source.Step(step).Save("labels", labels).Save("predictions", predictions);
     }
-    return Evaluate(kRule, {}, source, Profile::kCalibrated).findings.empty();
+    return Evaluate(kRule, {{"steps", "1"}}, source, Profile::kCalibrated).findings.empty();
   };
   EXPECT_TRUE(missing_in(1));
   EXPECT_FALSE(missing_in(0));
+}
+
+// One of 16 labels is of class 1; the model takes `missed` of those for the other class.
+FakeSource WithARareClass(double missed, int64_t steps = 64) {
+  FakeSource source;
+  for (int64_t step = 0; step < steps; ++step) {
+    std::vector<double> labels = Labels(300, 20);
+    std::vector<double> predictions = labels;
+    for (size_t i = 0; i < static_cast<size_t>(20 * missed); ++i) predictions[300 + i] = 0;
+    source.Step(step, Mode::kTrain, step).Save("labels", labels).Save("predictions", predictions);
+  }
+  return source;
+}
+
+TEST(ClassImbalanceTest, ARareClassThatIsLearnedIsWorthALook) {
+  const auto levels = [](double missed) {
+    std::set<Level> found;
+    FakeSource source = WithARareClass(missed);
+    for (const Finding &each : Evaluate(kRule, {}, source, Profile::kCalibrated).findings) {
+      if (each.check == "imbalance") found.insert(each.level);
+    }
+    return found;
+  };
+  EXPECT_THAT(levels(0), ElementsAre(Level::kWorthALook));
+  EXPECT_THAT(levels(0.5), ElementsAre(Level::kWorthALook));
+  EXPECT_THAT(levels(0.55), ElementsAre(Level::kFinding));
+}
+
+// Labels of single batches, or of one client's, say little.
+TEST(ClassImbalanceTest, CalibratedJudgesImbalanceOfManySteps) {
+  FakeSource few = WithARareClass(1, 29);
+  EXPECT_THAT(Evaluate(kRule, {}, few, Profile::kCalibrated).Checks(),
+              testing::Not(Contains("imbalance")));
+  FakeSource source;
+  for (int64_t step = 0; step < 120; ++step) {
+    const bool is_first = step / 5 % 2 == 0;
+    source.Step(step, Mode::kTrain, step)
+        .Save("labels", is_first ? Labels(990, 10) : Labels(10, 990))
+        .Save("predictions", is_first ? Labels(1000, 0) : Labels(0, 1000));
+  }
+  EXPECT_THAT(Evaluate(kRule, {{"sorted", "None"}}, source, Profile::kCalibrated).findings,
+              IsEmpty());
 }
 
 // Saves batches of 16 labels, one a step: `label(step, i)` is that of sample i.

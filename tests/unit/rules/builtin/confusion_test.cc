@@ -140,7 +140,7 @@ TEST(ConfusionTest, CalibratedWaitsForItToLast) {
   for (int step = 0; step < 6; ++step) {
     source.Step(step).Save("labels", kDigits).Save("predictions", predictions);
   }
-  const Parameters::Given five = {{"samples", "1"}, {"patience", "5"}};
+  const Parameters::Given five = {{"samples", "1"}, {"samples_of_class", "1"}, {"patience", "5"}};
   const Evaluated evaluated = Evaluate(kRule, five, source, Profile::kCalibrated);
   ASSERT_FALSE(evaluated.findings.empty());
   EXPECT_EQ(evaluated.Steps().front(), 4);
@@ -179,6 +179,25 @@ TEST(ConfusionTest, CalibratedWaitsWhileTheLossFalls) {
   EXPECT_THAT(steps_of(0.01), IsEmpty());
   ASSERT_FALSE(steps_of(0).empty());
   EXPECT_EQ(steps_of(0).front(), 3 + 49) << "200 labels and 50 steps";
+}
+
+TEST(ConfusionTest, OfFewLabelsAndOfTokensNothingIsExpected) {
+  const auto is_found = [](const Parameters::Given &parameters, int classes) {
+    FakeSource source;
+    for (int step = 0; step < 120; ++step) {
+      std::vector<double> labels;
+      for (int i = 0; i < 40 * classes; ++i) labels.push_back(i % classes);
+      std::vector<double> predictions = labels;
+      labels.push_back(1);  // the only one of its class that is missed
+      predictions.push_back(classes);
+      source.Step(step).Save("labels", labels).Save("predictions", predictions);
+    }
+    return !Evaluate(kRule, parameters, source, Profile::kCalibrated).findings.empty();
+  };
+  EXPECT_FALSE(is_found({}, 3)) << "10 in 10 steps";
+  EXPECT_TRUE(is_found({{"samples_of_class", "10"}}, 3));
+  EXPECT_FALSE(is_found({{"samples_of_class", "10"}}, 25));
+  EXPECT_TRUE(is_found({{"samples_of_class", "10"}, {"most_classes", "25"}}, 25));
 }
 
 TEST(ConfusionTest, ItsParametersAreChecked) {
