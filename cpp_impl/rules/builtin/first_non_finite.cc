@@ -77,14 +77,18 @@ class FirstNonFinite final : public Rule {
     return inputs_.Matches(tensor, membership) ? kInput : kOther;
   }
 
-  void Observe(const Sample &sample, Findings &) override {
+  void Observe(const Sample &estimate, Findings &) override {
+    // Of many inputs, the few that are NaN are perhaps not among the elements of an estimate.
+    const bool may_be_cause = estimate.Role() == kInput && is_broken_;
+    const Sample &sample = may_be_cause ? estimate.Whole() : estimate;
     const std::optional<NonFinite> found = Count(sample);
     if (!found) return;
     NoteEvaluated();
     if (found->Total() == 0) {
       Remember(sample);
     } else {
-      NoteNonFinite(sample, *found);
+      is_broken_ = true;
+      NoteNonFinite(sample, estimate.Role() == kInput, *found);
     }
   }
 
@@ -97,6 +101,7 @@ class FirstNonFinite final : public Rule {
           input != of_inputs_.end() && input->second.place.step == each.place.step;
       findings.Add(is_of_input ? std::move(input->second) : std::move(each));
     }
+    is_broken_ = false;
     pending_.clear();
     of_inputs_.clear();
   }
@@ -106,9 +111,8 @@ class FirstNonFinite final : public Rule {
 
   // The inputs of a model may be recorded after those of its layers, and targets after a loss. They
   // come before them.
-  void NoteNonFinite(const Sample &sample, const NonFinite &found) {
+  void NoteNonFinite(const Sample &sample, bool is_input, const NonFinite &found) {
     const bool is_reported = reported_.find(sample.Worker()) != reported_.end();
-    const bool is_input = sample.Role() == kInput;
     if (is_reported && (!is_input || pending_.empty())) return;
     const bool is_first = norms_.Of(sample).empty();
     std::optional<Finding> known = masks_.Note(sample, is_first, FindingOn(sample, found));
@@ -173,6 +177,7 @@ class FirstNonFinite final : public Rule {
   Masks masks_;
   Overflows overflows_;
   std::set<std::string, std::less<>> reported_;            // workers
+  bool is_broken_ = false;                                 // this step has what is not finite
   std::vector<Finding> pending_;                           // of this step
   std::map<std::string, Finding, std::less<>> of_inputs_;  // the first of each worker's this step
   SampleStates<Norms> norms_;

@@ -8,6 +8,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/chance_level.h"
 #include "rules/support/culprits.h"
+#include "rules/support/held_out_loss.h"
 #include "rules/support/loss_curve.h"
 #include "rules/support/loss_names.h"
 #include "rules/support/opponents.h"
@@ -116,9 +117,10 @@ class LossNotDecreasing final : public Rule {
     }
     const std::optional<double> loss = LossOf(sample);
     if (!loss || std::isnan(*loss)) return;
-    if (choice_ == Choice::kTraining &&
-        ReadLossName(sample.Tensor(), sample.Place().mode).is_of_validation) {
-      return;
+    if (choice_ == Choice::kTraining) {
+      const LossName name = ReadLossName(sample.Tensor(), sample.Place().mode);
+      if (limits_.learned_percent) NoteHeldOut(sample, name, *loss);
+      if (name.is_of_validation) return;
     }
     if (limits_.learned_percent && IsTraining(sample.Place().mode)) {
       opponents_.Of(sample.Worker(), "").Note(sample);
@@ -131,7 +133,9 @@ class LossNotDecreasing final : public Rule {
   void EndStep(Findings &findings) override {
     for (auto &[worker, updates] : updates_) updates.EndStep();
     culprits_.Spare([&](const Finding &each) {
-      return each.check != "above_chance" && each.check != "endless" &&
+      const bool is_held_out = choice_ == Choice::kTraining &&
+                               ReadLossName(each.tensor, findings.Place().mode).is_of_validation;
+      return each.check != "above_chance" && each.check != "endless" && !is_held_out &&
              HasFallingOther(each.worker, each.tensor);
     });
     culprits_.Report(findings);
@@ -174,6 +178,33 @@ class LossNotDecreasing final : public Rule {
     return curves.of_train.IsEmpty() ? &curves.of_all : &curves.of_train;
   }
 
+  // What a model learns from labels of other samples, by heart, is of no use for new samples.
+  void NoteHeldOut(const Sample &sample, const LossName &name, double loss) {
+    int64_t &steps = steps_[std::string(sample.Worker())];
+    if (!name.is_of_validation) {
+      if (IsTraining(sample.Place().mode)) steps = sample.Place().mode_step;
+      return;
+    }
+    const double updates =
+        static_cast<double>(steps) * updates_[std::string(sample.Worker())].Share();
+    HeldOutLoss &held_out = held_out_.Of(sample);
+    held_out.Add(loss, updates, updates >= kLater * Start());
+    const std::string_view training = LossOfOutput(name.loss);
+    if (training.empty()) return;
+    const ChanceLevel &level = levels_.Of(sample.Worker(), training);
+    const std::optional<double> guess = level.Get();
+    if (!level.IsOfClasses() || !guess || !held_out.IsNoBetterThan(*guess)) return;
+    NoteEvaluated();
+    const double fall = 100 * (held_out.First() - held_out.Now()) / held_out.First();
+    culprits_.Offer(sample, {-fall, fall, limits_.fall_percent, "not_decreasing"}, [&] {
+      return StrCat("the loss '", sample.Tensor(), "' is ", Shortest(held_out.Now()), " after ",
+                    Shortest(held_out.First()),
+                    " at first; a guess by how frequent each class is "
+                    "has ",
+                    Shortest(*guess), ": what is learned does not hold for other samples");
+    });
+  }
+
   void Evaluate(const Sample &sample, const LossComparison &losses) {
     const double fall = losses.before - losses.now;
     if (std::isnan(fall) || losses.before == 0) return;
@@ -188,7 +219,7 @@ class LossNotDecreasing final : public Rule {
       if (limits_.asks_names && NeedNotFall(sample.Tensor())) return;
       const double error = kSignificance * losses.error;
       falls_.Of(sample.Worker(), "")[std::string(sample.Tensor())] =
-          losses.has_fallen ? fall >= -error : fall > error;
+          !IsAtGuess(sample, losses) && (losses.has_fallen ? fall >= -error : fall > error);
       if (FallsWithoutEnd(losses)) return OfferEndless(sample, losses);
     }
     if (limits_.floor && losses.now < *limits_.floor) return;
@@ -256,8 +287,7 @@ class LossNotDecreasing final : public Rule {
 
   bool HasLearned(const Sample &sample, const LossComparison &losses) {
     // However large a loss was at first, that of a guess is none.
-    const ChanceLevel *classes = LevelOf(sample);
-    if (classes != nullptr && classes->IsOfClasses() && IsAtChance(sample, losses)) return false;
+    if (IsAtGuess(sample, losses)) return false;
     if ((losses.first - losses.now) * 100 >= std::abs(losses.first) * *limits_.learned_percent) {
       return true;
     }
@@ -300,6 +330,10 @@ class LossNotDecreasing final : public Rule {
     return chance &&
            std::min(losses.now, losses.before) > (is_late ? kAtChanceLater : kAtChance) * *chance;
   }
+  bool IsAtGuess(const Sample &sample, const LossComparison &losses) {
+    const ChanceLevel *level = LevelOf(sample);
+    return level != nullptr && level->IsOfClasses() && IsAtChance(sample, losses);
+  }
   bool IsWarmingUp(const Sample &sample) {
     return warm_ups_[std::string(sample.Worker())].IsOn(sample.Place().step);
   }
@@ -331,6 +365,8 @@ class LossNotDecreasing final : public Rule {
   const Limits limits_;
   const Choice choice_;
   SampleStates<Curves> curves_;
+  SampleStates<HeldOutLoss> held_out_;
+  std::map<std::string, int64_t> steps_;             // of training so far, by worker
   TensorStates<ChanceLevel> levels_;                 // by loss
   TensorStates<bool> learned_;                       // by worker: some loss fell
   TensorStates<std::map<std::string, bool>> falls_;  // by worker: whether each loss falls

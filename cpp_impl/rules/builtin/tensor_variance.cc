@@ -1,9 +1,12 @@
 // Finds tensors whose variance is too large or too small.
+#include <map>
+
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/sample_states.h"
+#include "rules/support/told.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -15,6 +18,17 @@ struct Limits {
   int64_t ddof;
   int64_t least_rank;
   int64_t patience;
+  std::optional<double> equal_share;
+};
+
+// The units of a layer whose weights all are one number compute the same.
+constexpr int64_t kLeastEqual = 2;
+
+// Counts the tensors of one worker's first step.
+struct Beginning {
+  int64_t step = -1;
+  int64_t tensors = 0;
+  int64_t equal = 0;  // those that hold one number, not 0, in several rows
 };
 
 class TensorVariance final : public Rule {
@@ -30,6 +44,7 @@ class TensorVariance final : public Rule {
     const std::optional<double> variance = VarianceOf(sample);
     if (!variance) return;
     NoteEvaluated();
+    if (limits_.equal_share && IsTraining(sample.Place().mode)) NoteBeginning(sample);
     const bool is_above = limits_.most && *variance > *limits_.most;
     const bool is_below = limits_.least && *variance < *limits_.least;
     int64_t &steps = steps_.Of(sample);
@@ -39,7 +54,17 @@ class TensorVariance final : public Rule {
     if (is_below) Offer(sample, {-*variance, *variance, *limits_.least, "below"});
   }
 
-  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+  void EndStep(Findings &findings) override {
+    if (equal_) {
+      const Beginning &beginning = beginnings_[equal_->worker];
+      const double limit = *limits_.equal_share * static_cast<double>(beginning.tensors);
+      if (beginning.equal >= kLeastEqual && static_cast<double>(beginning.equal) > limit) {
+        findings.Add(*std::move(equal_));
+      }
+      equal_.reset();
+    }
+    culprits_.Report(findings);
+  }
 
   std::string Missing() const override { return "tensors with two elements or more"; }
 
@@ -57,6 +82,23 @@ class TensorVariance final : public Rule {
     return std ? std::optional<double>(*std * *std) : std::nullopt;
   }
 
+  void NoteBeginning(const Sample &sample) {
+    Beginning &beginning = beginnings_[std::string(sample.Worker())];
+    if (beginning.step < 0) beginning.step = sample.Place().step;
+    const tensor::View *form = sample.Form();
+    if (beginning.step != sample.Place().step || form == nullptr) return;
+    ++beginning.tensors;
+    const auto [least, most] = std::pair(sample.Reduce({tensor::ReductionKind::kMin}),
+                                         sample.Reduce({tensor::ReductionKind::kMax}));
+    const bool has_rows = form->shape[0] > 1 && form->ElementCount() > form->shape[0];
+    if (!has_rows || !least || !most || *least != *most || *least == 0) return;
+    if (++beginning.equal > 1) return;
+    equal_ = FindingOf({std::string(sample.Worker()), std::string(sample.Tensor())}, "below", 0,
+                       limits_.least.value_or(0),
+                       StrCat("all elements of '", sample.Tensor(), "' begin as ", Shortest(*least),
+                              ": the units of such layers compute the same"));
+  }
+
   void Offer(const Sample &sample, const Offence &offence) {
     culprits_.Offer(sample, offence, [&] {
       return StrCat("the variance of '", sample.Tensor(), "' is ", Shortest(offence.value), ", ",
@@ -66,7 +108,9 @@ class TensorVariance final : public Rule {
 
   const Selector selector_;
   const Limits limits_;
-  SampleStates<int64_t> steps_;  // consecutive steps so far
+  SampleStates<int64_t> steps_;                  // consecutive steps so far
+  std::map<std::string, Beginning> beginnings_;  // by worker
+  std::optional<Finding> equal_;                 // of this step
   Culprits culprits_;
 };
 
@@ -78,6 +122,8 @@ constexpr ParameterSpec kParameters[] = {
     {"ddof", "0", "0", "subtracted from the count that the variance divides by: 0 or 1"},
     {"least_rank", "0", "2", "minimum number of axes of a checked tensor"},
     {"patience", "1", "5", "number of consecutive steps before a finding"},
+    {"equal_share", "None", "0.5",
+     "maximum fraction of the tensors that may begin with all elements equal, and not 0"},
     kSample,
 };
 
@@ -88,6 +134,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.ddof, parameters.Whole("ddof", 0, 1));
   SMD_ASSIGN_OR_RETURN(limits.least_rank, parameters.Whole("least_rank", 0, tensor::kMaxRank));
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.equal_share, parameters.OptionalNumber("equal_share"));
   if (!limits.most && !limits.least) {
     return parameters.Refuse("give max_threshold or min_threshold, or both");
   }

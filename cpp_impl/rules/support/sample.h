@@ -45,6 +45,8 @@ class Sample {
   // compute: the other elements may differ.  If `most` is 0, figures are always exact.  Valid as
   // long as this sample.
   Sample Estimated(int64_t most) const;
+  // Returns the sample that this one estimates, or this one.
+  const Sample &Whole() const { return whole_ != nullptr ? *whole_ : *this; }
 
   // Adds a reduction that was saved.
   void AddReduction(tensor::Reduction reduction, double value) {

@@ -31,6 +31,16 @@ TEST(FirstNonFiniteTest, TheFirstInTheOrderOfTheRecordIsNamed) {
             "elements; its norm was 1 at step 0 and did not grow");
 }
 
+// Estimates take every 16th element or so.
+TEST(FirstNonFiniteTest, FewElementsOfAnInputAreTheCauseThatNoEstimateHas) {
+  std::vector<double> input(65'536, 1);
+  input[12'345] = NAN;
+  FakeSource source;
+  source.Step(0).Save("Net_output_0", {1, NAN}).Save("Net_input_0", input);
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Tensors(),
+              ElementsAre("Net_input_0"));
+}
+
 TEST(FirstNonFiniteTest, TheInputOfAModelComesBeforeThoseOfItsLayers) {
   const auto with = [](double of_input) {
     FakeSource source;

@@ -115,5 +115,30 @@ TEST(TensorVarianceTest, WithoutSuchATensorNothingIsJudged) {
             RuleStatus::kNoTensors);
 }
 
+TEST(TensorVarianceTest, UnitsThatBeginAlikeAreFound) {
+  const auto found = [](const std::vector<std::vector<double>> &tensors,
+                        std::vector<int64_t> shape = {2, 2}) {
+    FakeSource source;
+    source.Include("weights", "weight");
+    source.Step(0, Mode::kTrain, 0);
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      source.Save("weight" + std::to_string(i), tensors[i], shape);
+    }
+    source.Step(1, Mode::kTrain, 1).Save("weight0", {1, 2, 3, 4}, {2, 2});
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  const std::vector<double> equal(4, 0.5);
+  const std::vector<double> usual = {1, 2, 3, 4};
+  const Evaluated evaluated = found({equal, equal, usual});
+  ASSERT_THAT(evaluated.Tensors(), ElementsAre("weight0"));
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(0));
+  EXPECT_EQ(evaluated.findings[0].message,
+            "all elements of 'weight0' begin as 0.5: the units of such layers compute the same");
+  EXPECT_THAT(found({equal, usual, usual}).findings, IsEmpty());
+  EXPECT_THAT(found({equal, equal, usual, usual}).findings, IsEmpty());
+  EXPECT_THAT(found({std::vector<double>(4, 0), std::vector<double>(4, 0)}).findings, IsEmpty());
+  EXPECT_THAT(found({equal, equal}, {4, 1}).findings, IsEmpty()) << "scales of channels";
+}
+
 }  // namespace
 }  // namespace smdebug::rules::tensor_variance_test
