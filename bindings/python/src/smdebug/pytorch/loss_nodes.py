@@ -20,6 +20,8 @@ CLASSES = {
     "NllLossBackward0": "NLLLoss",
     "SmoothL1LossBackward0": "SmoothL1Loss",
 }
+# Those of a difference that a script squares itself, or takes without its sign.
+_OF_DIFFERENCES = {"AbsBackward0": "L1Loss", "PowBackward0": "MSELoss"}
 # Nodes that leave elements as they are.
 _SAME = {
     "AliasBackward0", "CloneBackward0", "IndexBackward0", "PermuteBackward0", "ReshapeAliasBackward0",
@@ -34,6 +36,7 @@ _NONE, _SUM = 0, 2  # of `reduction`
 # Nodes that scale a loss, and how many of them may follow each other.
 _SCALES = ("MulBackward0", "DivBackward0")
 _MOST_SCALES = 4
+_AFTER_DIFFERENCES = {*_SAME, *_SCALES, "MeanBackward0", "SumBackward0"}
 
 # A loss that is the sum of several is not far from them.
 _MOST_NODES = 32
@@ -71,16 +74,19 @@ def losses_behind(root: Any, is_scaled: bool = False) -> Iterator[LossNode]:
         if node.name() in CLASSES:
             yield LossNode(node, _is_whole(node, path, is_scaled))
             continue
+        if _is_outer_difference(node) and {each.name() for each in path} <= _AFTER_DIFFERENCES:
+            yield LossNode(node, True)
+            continue
         path = [*path, node]
         ahead.extend((each, path) for each, _ in node.next_functions if each is not None)
 
 
 def _is_whole(node: Any, path: List[Any], is_scaled: bool) -> bool:
     """Reports whether what follows a loss on the path leaves its mean over samples as it is."""
-    same = set(_SAME)
-    if is_scaled or node._saved_reduction == _SUM:
+    same, reduction = set(_SAME), getattr(node, "_saved_reduction", _NONE)
+    if is_scaled or reduction == _SUM:
         same.add("DivBackward0")
-    if node._saved_reduction == _NONE:
+    if reduction == _NONE:
         same.add("MeanBackward0")
     return all(each.name() in same or _is_by_one(each) for each in path)
 
@@ -94,12 +100,54 @@ def _is_by_one(node: Any) -> bool:
 
 def inputs_of(node: Any) -> LossInputs:
     """Returns what a node of a loss got; tensors share the memory of the graph's."""
+    if node.name() in _OF_DIFFERENCES:
+        return _of_difference(node)
     kind, outputs = _outputs_of(node)
     outputs, targets = (
         None if each is None else _not_expanded(each.detach())
         for each in (outputs, _saved(node, "target"))
     )
     return LossInputs(kind, outputs, targets, _collections_of(node))
+
+
+def _is_outer_difference(node: Any) -> bool:
+    """Returns True if n outputs less n targets are n times n differences, by mistake.
+
+    Where the script gives the outputs a dimension for it, it is none.
+    """
+    if node.name() not in _OF_DIFFERENCES or len(node.next_functions) != 1:
+        return False
+    difference = node.next_functions[0][0]
+    if difference is None or difference.name() != "SubBackward0":
+        return False
+    if any(each is not None and each.name() == "UnsqueezeBackward0"
+           for each, _ in difference.next_functions):
+        return False
+    shape, outputs = _shape_after(difference), _shape_before(difference)
+    return len(shape) == 2 and shape[0] == shape[1] > 1 and outputs in (shape[:1], (shape[0], 1))
+
+
+def _shape_after(node: Any, number: int = 0) -> Tuple[int, ...]:
+    """Returns the shape of a result of a node; PyTorch tells it since 2.1."""
+    results = getattr(node, "_input_metadata", ())
+    return tuple(results[number].shape) if number < len(results) else ()
+
+
+def _shape_before(difference: Any) -> Tuple[int, ...]:
+    """Returns the shape of the side of a difference that has a gradient."""
+    sides = [each for each in difference.next_functions if each[0] is not None]
+    return _shape_after(*sides[0]) if len(sides) == 1 else ()
+
+
+def _of_difference(node: Any) -> LossInputs:
+    """Returns the outputs and targets of an outer difference, up to a number and the sign."""
+    values = _saved(node, "self")
+    outputs = targets = None
+    if values is not None:
+        row, column = values.detach()[0], values.detach()[:, :1]
+        is_row = len(_shape_before(node.next_functions[0][0])) == 1
+        outputs, targets = (row, column) if is_row else (column, row)
+    return LossInputs(_OF_DIFFERENCES[node.name()], outputs, targets, [])
 
 
 def unscaled(root: Any) -> Iterator[Tuple[Any, Any]]:
