@@ -85,7 +85,8 @@ class UpdateNotApplied final : public Rule {
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
-    return roles_.Of(tensor, membership);
+    const std::optional<size_t> role = roles_.Of(tensor, membership);
+    return role == kWeights && IsOutput(tensor) ? std::nullopt : role;
   }
 
   void Observe(const Sample &sample, Findings &) override {

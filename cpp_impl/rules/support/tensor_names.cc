@@ -79,6 +79,11 @@ std::string_view AsInGradient(std::string_view weight) {
   return weight;
 }
 
+bool IsOutput(std::string_view tensor) {
+  const size_t end = tensor.find_last_not_of("0123456789");
+  return end + 1 < tensor.size() && tensor.substr(0, end + 1).ends_with("_output_");
+}
+
 bool IsMeantBy(std::string_view collection, std::string_view tensor) {
   if (collection == "weights" || collection == "biases") return IsParameter(tensor);
   return collection != "losses" || IsLoss(tensor);

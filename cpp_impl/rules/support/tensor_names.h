@@ -40,6 +40,10 @@ std::string_view KindOfWeight(std::string_view weight);
 // output unchanged.
 std::string_view AsInGradient(std::string_view weight);
 
+// Reports whether a tensor is something's output by its name, "ema/fc.weight_output_0", as a copy
+// of a weight is that a script records.
+bool IsOutput(std::string_view tensor);
+
 // Reports whether a tensor of a default collection is one of those the collection is named after.
 // The stored expressions are the original's and also match others: those of `weights` match
 // optimiser states such as `exp_avg/fc.weight`, those of `losses` match `loss_scale`.  Returns true

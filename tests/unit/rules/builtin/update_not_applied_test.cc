@@ -433,11 +433,14 @@ TEST(UpdateNotAppliedTest, LargeGradientsAreComparedByPart) {
 
 TEST(UpdateNotAppliedTest, AWeightWithoutAnyGradient) {
   const auto other = [](int64_t) { return 7.0; };
-  FakeSource source = Of({{"a.weight", Falling, Alternating}, {"b.weight", other, nullptr}});
+  FakeSource source = Of({{"a.weight", Falling, Alternating},
+                          {"b.weight", other, nullptr},
+                          {"a_copy.weight_output_0", other, nullptr}});
   const Evaluated evaluated = Evaluate(kRule, {{"patience_gradient", "2"}}, source);
   ASSERT_THAT(evaluated.Steps(), ElementsAre(1)) << "it is told once";
   EXPECT_EQ(evaluated.findings[0].check, "no_gradient");
   EXPECT_EQ(evaluated.findings[0].tensor, "b.weight");
+  EXPECT_THAT(evaluated.findings[0].message, Not(HasSubstr("others"))) << "copies of a script";
 }
 
 TEST(UpdateNotAppliedTest, GradientsThatAreNotRecordedAreNotMissing) {

@@ -35,6 +35,14 @@ TEST(TensorNamesTest, AFactorOfALossIsNoLoss) {
   }
 }
 
+TEST(TensorNamesTest, OutputsEndWithANumber) {
+  EXPECT_TRUE(IsOutput("ema/fc.weight_output_0"));
+  EXPECT_TRUE(IsOutput("fc.bias_output_12"));
+  for (const char *name : {"", "0", "_output_", "fc.weight", "Net_output_0.weight", "output_0"}) {
+    EXPECT_FALSE(IsOutput(name)) << name;
+  }
+}
+
 TEST(TensorNamesTest, OtherCollectionsAreTakenAsTheyAre) {
   EXPECT_TRUE(IsMeantBy("moments", "exp_avg/fc.weight"));
   EXPECT_TRUE(IsMeantBy("gradients", "gradient/MyLoss_proxies"));
