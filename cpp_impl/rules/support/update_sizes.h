@@ -49,6 +49,8 @@ class UpdateSizes {
   Extreme farthest_;  // of this step: the weight that changed most of itself
   Extreme largest_;   // of the weights at first, for their shapes
   Extreme smallest_;
+  int64_t first_weights_ = 0;
+  int64_t small_weights_ = 0;
   int64_t updates_ = 0;
   bool has_clue_of_first_ = false;
   bool has_found_first_ = false;

@@ -345,6 +345,21 @@ TEST(WeightUpdateRatioTest, TheSizeOfWeightsIsAClue) {
   EXPECT_THAT(OfValues({1.1, 1.1}).Clues(), IsEmpty());
 }
 
+TEST(WeightUpdateRatioTest, ALastLayerMayBeginSmall) {
+  const auto clues = [](double of_others) {
+    FakeSource source;
+    for (int64_t step = 0; step < 2; ++step) {
+      const double change = 1 + 0.1 * static_cast<double>(step);
+      source.Step(step, Mode::kTrain, step)
+          .Save("head.weight", std::vector<double>(16, 0.02 * change), {4, 4})
+          .Save("body.weight", std::vector<double>(16, of_others * change), {4, 4});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Clues();
+  };
+  EXPECT_THAT(clues(0.5), IsEmpty());
+  EXPECT_THAT(clues(0.02), ElementsAre("small_weights"));
+}
+
 // Each update of a weight of about 1 is `factor` times the one before, after as many alike.
 std::vector<double> Growing(double size, double factor, size_t alike, size_t more) {
   std::vector<double> values = {1};
