@@ -126,6 +126,20 @@ def test_a_part_that_is_recorded_alone(out_dir: str) -> None:
     assert list(inputs_in(run(out_dir, step))) == [f"{CROSS_ENTROPY}{n}" for n in (0, 1)]
 
 
+@pytest.mark.parametrize("record", [number, with_graph, number_first])
+def test_a_loss_with_two_names_has_its_inputs_once(
+    record: Callable[[Any, Tensor], None], out_dir: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def step(hook: Any, scores: Tensor, y: Tensor) -> None:
+        loss = F.cross_entropy(scores, y)
+        record(hook, loss)
+        hook.record_tensor_value("also", loss)
+
+    found = inputs_in(run(out_dir, step, steps=12))
+    assert list(found) == [f"{CROSS_ENTROPY}{n}" for n in (0, 1)]
+    assert "graph was freed" not in caplog.text
+
+
 def test_each_pass_has_its_own(out_dir: str) -> None:
     def step(hook: Any, scores: Tensor, y: Tensor) -> None:
         real = F.binary_cross_entropy_with_logits(scores[:, 0], torch.ones(32))
@@ -217,7 +231,7 @@ def test_no_pass_is_read_when_losses_are_never_recorded(out_dir: str) -> None:
         hook.record_tensor_value("mean_loss", 7.5)
         wrapped.append(torch.autograd.backward is not ORIGINAL)
 
-    run(out_dir, step, steps=260, include_regex=["_input_1$"])
+    run(out_dir, step, steps=1030, include_regex=["_input_1$"])
     assert wrapped[1] and not wrapped[-1]
 
 
@@ -293,7 +307,8 @@ def test_a_checkpoint_runs_passes_of_its_own(out_dir: str) -> None:
     assert not inputs_in(run(out_dir, step))
 
 
-def test_two_hooks_in_one_thread(out_dir: str) -> None:
+@pytest.mark.parametrize("record", [number, with_graph])
+def test_two_hooks_in_one_thread(record: Callable[[Any, Tensor], None], out_dir: str) -> None:
     """Each knows the losses that it records."""
     models = [nn.Linear(8, 3), nn.Linear(8, 3)]
     hooks = [
@@ -307,7 +322,7 @@ def test_two_hooks_in_one_thread(out_dir: str) -> None:
         for n, (hook, model) in enumerate(zip(hooks, models)):
             x, y = batch()
             targets[n].append(y)
-            number(hook, F.cross_entropy(model(x), y))
+            record(hook, F.cross_entropy(model(x), y))
     for n, hook in enumerate(hooks):
         hook.close()
         found = smd.create_trial(f"{out_dir}/{n}").tensor(f"{CROSS_ENTROPY}1")

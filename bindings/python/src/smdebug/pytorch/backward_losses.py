@@ -22,7 +22,7 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 _MOST_PASSES = 4
 _MOST_ELEMENTS = 1 << 20
 # After so many passes of which no loss was recorded, none is read any more.
-_MOST_VAIN = 256
+_MOST_VAIN = 1024
 # How far apart a loss and the same loss, scaled and scaled back, may be.
 _ROUNDING = 4.0
 
@@ -113,8 +113,7 @@ class BackwardLosses:
         for kept in self._passes:
             for each in reversed(kept):
                 if _is_of(each, loss):
-                    self._passes.remove(kept)
-                    self._found(name, each)
+                    self._found(name, each, kept)
                     return True
         return False
 
@@ -128,24 +127,24 @@ class BackwardLosses:
             return
         for root in roots if isinstance(roots, (list, tuple)) else (roots,):
             kept = _read(root)
-            name_and_loss = self._expected_of(kept)
-            if name_and_loss is not None:
-                self._found(*name_and_loss)
-            elif kept:
+            if kept:
                 self._passes = [*self._passes[1 - _MOST_PASSES :], kept]
+                self._find_expected(kept)
 
-    def _expected_of(self, kept: List[_Kept]) -> Optional[Tuple[str, _Kept]]:
+    def _find_expected(self, kept: List[_Kept]) -> None:
         for name, number in self._expected.items():
             for each in reversed(kept):
                 if _is_same(each.value, number):
-                    return name, each
-        return None
+                    self._found(name, each, kept)
+                    return
 
-    def _found(self, name: str, kept: _Kept) -> None:
+    def _found(self, name: str, loss: _Kept, kept: List[_Kept]) -> None:
         self._vain = 0
         self._expected.pop(name, None)
-        if kept.versions == _versions_of(kept.losses):
-            self._save(name, kept.losses)
+        # Under another name nothing of it is saved again.
+        kept[:] = [each._replace(losses=[], versions=[]) for each in kept]
+        if loss.versions == _versions_of(loss.losses):
+            self._save(name, loss.losses)
 
 
 def _read(root: Any) -> List[_Kept]:
@@ -169,7 +168,7 @@ def _read(root: Any) -> List[_Kept]:
 
 
 def _keep(node: Any, value: Any, losses: _Losses) -> _Kept:
-    mark = node.metadata[_KEY] = object()
+    mark = node.metadata.setdefault(_KEY, object())  # the same for several hooks
     return _Kept(mark, value, losses, _versions_of(losses))
 
 
