@@ -159,7 +159,8 @@ def test_rare_classes_that_have_a_weight_are_worth_a_look(is_weighted, out_dir):
             x, y, batch_size=32, epochs=2, verbose=0, class_weight=weights, callbacks=[callback]
         )
         levels = {each.level.name for each in callback.hook.take_findings()}
-    assert levels == {"WORTH_A_LOOK" if is_weighted else "FINDING"}
+    # Once the model tells them, they are worth a look in any case.
+    assert levels == {"WORTH_A_LOOK"} if is_weighted else "FINDING" in levels
 
 
 def test_several_classes_at_once_are_no_class_each(out_dir):

@@ -75,7 +75,8 @@ def test_losses_alone_are_saved_by_default(out_dir):
 def test_rules_learn_of_losses_with_class_weights(out_dir):
     weights = torch.tensor([1.0, 20.0])
     with smd.Hook(out_dir, save_config=EVERY_STEP) as hook:
-        hook.attach(RuleSet().add("ClassImbalance"))
+        at_once = {"first_steps": 1, "steps": 1, "rare_error": None}
+        hook.attach(RuleSet().add("ClassImbalance", at_once))
         model, losses = nn.Linear(4, 2), [nn.CrossEntropyLoss(weights), nn.NLLLoss()]
         hook.register_module(model)
         for loss in losses:
