@@ -1,6 +1,7 @@
 // Finds rare classes, classes that the model misses, and samples that come sorted by their class.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"

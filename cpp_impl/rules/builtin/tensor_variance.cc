@@ -6,6 +6,7 @@
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/sample_states.h"
+#include "rules/support/tensor_names.h"
 #include "rules/support/told.h"
 #include "rules/support/words.h"
 
