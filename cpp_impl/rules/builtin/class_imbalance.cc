@@ -173,7 +173,7 @@ class ClassImbalance final : public Rule {
     return {fewest, most, has_unseen, static_cast<double>(most->second.labels) / least};
   }
 
-  // Rare classes do no harm that the model tells from others all the same, or may still learn.
+  // A rare class does no harm if the model tells it from others, or may still learn to.
   bool IsHarmless(const Class &rare, double ratio, const Counts &counts) const {
     if (!limits_.rare_error || rare.predicted == 0) return false;
     const auto predicted = static_cast<double>(rare.predicted);

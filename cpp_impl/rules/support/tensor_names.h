@@ -40,8 +40,8 @@ std::string_view KindOfWeight(std::string_view weight);
 // output unchanged.
 std::string_view AsInGradient(std::string_view weight);
 
-// Reports whether a tensor is something's output by its name, "ema/fc.weight_output_0", as a copy
-// of a weight is that a script records.
+// Reports whether the name of a tensor says that it is an output: "Net_output_0".  So are copies of
+// weights that a script records: "ema/fc.weight_output_0".
 bool IsOutput(std::string_view tensor);
 
 // Reports whether a tensor of a default collection is one of those the collection is named after.

@@ -18,7 +18,7 @@ __all__ = ["BackwardLosses"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
-# Of a step: the passes whose losses are kept, and the elements of an input that is.
+# The most passes of a step whose losses are kept, and the most elements of an input.
 _MOST_PASSES = 4
 _MOST_ELEMENTS = 1 << 20
 # After so many passes of which no loss was recorded, none is read any more.
