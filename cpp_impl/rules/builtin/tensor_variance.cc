@@ -1,5 +1,7 @@
 // Finds tensors whose variance is too large or too small.
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -26,10 +28,11 @@ struct Limits {
 constexpr int64_t kLeastEqual = 2;
 
 // Counts the tensors of one worker's first step.
-struct Beginning {
+struct FirstTensors {
   int64_t step = -1;
-  int64_t tensors = 0;
-  int64_t equal = 0;  // those that hold one number, not 0, in several rows
+  int64_t count = 0;
+  int64_t equal = 0;             // those that hold one number, not 0, in several rows
+  std::optional<Finding> first;  // of these; until the step ends
 };
 
 class TensorVariance final : public Rule {
@@ -45,7 +48,7 @@ class TensorVariance final : public Rule {
     const std::optional<double> variance = VarianceOf(sample);
     if (!variance) return;
     NoteEvaluated();
-    if (limits_.equal_share && IsTraining(sample.Place().mode)) NoteBeginning(sample);
+    if (limits_.equal_share && IsTraining(sample.Place().mode)) NoteFirst(sample);
     const bool is_above = limits_.most && *variance > *limits_.most;
     const bool is_below = limits_.least && *variance < *limits_.least;
     int64_t &steps = steps_.Of(sample);
@@ -56,13 +59,12 @@ class TensorVariance final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
-    if (equal_) {
-      const Beginning &beginning = beginnings_[equal_->worker];
-      const double limit = *limits_.equal_share * static_cast<double>(beginning.tensors);
-      if (beginning.equal >= kLeastEqual && static_cast<double>(beginning.equal) > limit) {
-        findings.Add(*std::move(equal_));
-      }
-      equal_.reset();
+    for (auto &[worker, tensors] : first_tensors_) {
+      const std::optional<Finding> first = std::exchange(tensors.first, std::nullopt);
+      const double limit = limits_.equal_share.value_or(1) * static_cast<double>(tensors.count);
+      const bool are_many =
+          tensors.equal >= kLeastEqual && static_cast<double>(tensors.equal) > limit;
+      if (first && are_many) findings.Add(*first);
     }
     culprits_.Report(findings);
   }
@@ -83,21 +85,22 @@ class TensorVariance final : public Rule {
     return std ? std::optional<double>(*std * *std) : std::nullopt;
   }
 
-  void NoteBeginning(const Sample &sample) {
-    Beginning &beginning = beginnings_[std::string(sample.Worker())];
-    if (beginning.step < 0) beginning.step = sample.Place().step;
+  void NoteFirst(const Sample &sample) {
+    FirstTensors &tensors = first_tensors_[std::string(sample.Worker())];
+    if (tensors.step < 0) tensors.step = sample.Place().step;
     const tensor::View *form = sample.Form();
-    if (beginning.step != sample.Place().step || form == nullptr) return;
-    ++beginning.tensors;
+    if (tensors.step != sample.Place().step || form == nullptr) return;
+    ++tensors.count;
     const auto [least, most] = std::pair(sample.Reduce({tensor::ReductionKind::kMin}),
                                          sample.Reduce({tensor::ReductionKind::kMax}));
     const bool has_rows = form->shape[0] > 1 && form->ElementCount() > form->shape[0];
     if (!has_rows || !least || !most || *least != *most || *least == 0) return;
-    if (++beginning.equal > 1) return;
-    equal_ = FindingOf({std::string(sample.Worker()), std::string(sample.Tensor())}, "below", 0,
-                       limits_.least.value_or(0),
-                       StrCat("all elements of '", sample.Tensor(), "' begin as ", Shortest(*least),
-                              ": the units of such layers compute the same"));
+    if (++tensors.equal > 1) return;
+    tensors.first =
+        FindingOf({std::string(sample.Worker()), std::string(sample.Tensor())}, "below", 0,
+                  limits_.least.value_or(0),
+                  StrCat("all elements of '", sample.Tensor(), "' begin as ", Shortest(*least),
+                         ": the units of such layers compute the same"));
   }
 
   void Offer(const Sample &sample, const Offence &offence) {
@@ -109,9 +112,8 @@ class TensorVariance final : public Rule {
 
   const Selector selector_;
   const Limits limits_;
-  SampleStates<int64_t> steps_;                  // consecutive steps so far
-  std::map<std::string, Beginning> beginnings_;  // by worker
-  std::optional<Finding> equal_;                 // of this step
+  SampleStates<int64_t> steps_;                        // consecutive steps so far
+  std::map<std::string, FirstTensors> first_tensors_;  // by worker
   Culprits culprits_;
 };
 

@@ -140,6 +140,37 @@ def test_a_loss_with_two_names_has_its_inputs_once(
     assert "graph was freed" not in caplog.text
 
 
+def test_evaluations_under_the_same_name(out_dir: str) -> None:
+    """They have no pass, so that the loss is not sought there in vain."""
+    model = nn.Linear(8, 3)
+    with smd.Hook(out_dir, include_regex=[".*"], save_config=EVERY, raise_errors=True) as hook:
+        hook.register_module(model)
+        for _ in range(2):
+            for _ in range(3):
+                x, y = batch()
+                number(hook, F.cross_entropy(model(x), y))
+            model.eval()
+            with torch.no_grad():
+                for _ in range(20):
+                    x, y = batch()
+                    hook.record_tensor_value("loss", F.cross_entropy(model(x), y).item())
+            model.train()
+    targets = smd.create_trial(out_dir).tensor(f"{CROSS_ENTROPY}1")
+    assert targets.steps(smd.modes.TRAIN) == [1, 2, 3, 4, 5]
+    assert targets.steps(smd.modes.EVAL) == []
+
+
+def test_a_number_before_its_pass_beside_others(out_dir: str) -> None:
+    def step(hook: Any, scores: Tensor, y: Tensor) -> None:
+        hook.record_tensor_value("accuracy", 0.5)
+        loss = F.cross_entropy(scores, y)
+        hook.record_tensor_value("loss", loss.item())
+        loss.backward()
+
+    steps = list(range(20))
+    assert inputs_in(run(out_dir, step, steps=20)) == {f"{CROSS_ENTROPY}{n}": steps for n in (0, 1)}
+
+
 def test_each_pass_has_its_own(out_dir: str) -> None:
     def step(hook: Any, scores: Tensor, y: Tensor) -> None:
         real = F.binary_cross_entropy_with_logits(scores[:, 0], torch.ones(32))

@@ -18,11 +18,12 @@ __all__ = ["BackwardLosses"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
-# The most passes of a step whose losses are kept, and the most elements of an input.
+# The most passes of a step whose losses are kept.
 _MOST_PASSES = 4
-_MOST_ELEMENTS = 1 << 20
 # After so many passes of which no loss was recorded, none is read any more.
 _MOST_VAIN = 1024
+# After so many passes without it, a number that is recorded before them is not looked for.
+_MOST_MISSES = 8
 # How far apart a loss and the same loss, scaled and scaled back, may be.
 _ROUNDING = 4.0
 
@@ -79,6 +80,7 @@ class BackwardLosses:
         self._save = save
         self._passes: List[List[_Kept]] = []
         self._expected: Dict[str, float] = {}  # numbers that were recorded before their pass
+        self._misses: Dict[str, int] = {}  # passes of other losses, by such a number's name
         self._vain = 0  # passes since a loss was known again
         self._thread = 0
         #: Whether the open step has the inputs of its loss from elsewhere.
@@ -105,8 +107,13 @@ class BackwardLosses:
         _listeners.add(self._hook)
         _patch.begin()
         is_number = type(loss) in PLAIN and loss.numel() == 1 and loss.device.type == "cpu"
-        if is_number and loss.grad_fn is None:
+        if is_number and loss.grad_fn is None and self._misses.get(name, 0) < _MOST_MISSES:
             self._expected[name] = float(loss)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether the open step had a pass with such a loss."""
+        return bool(self._passes)
 
     def take(self, name: str, loss: Any) -> bool:
         """Saves what a loss got, and returns True, if its pass is kept."""
@@ -137,10 +144,13 @@ class BackwardLosses:
                 if _is_same(each.value, number):
                     self._found(name, each, kept)
                     return
+        for name in self._expected:
+            self._misses[name] = self._misses.get(name, 0) + 1
 
     def _found(self, name: str, loss: _Kept, kept: List[_Kept]) -> None:
         self._vain = 0
         self._expected.pop(name, None)
+        self._misses.pop(name, None)
         # Under another name nothing of it is saved again.
         kept[:] = [each._replace(losses=[], versions=[]) for each in kept]
         if loss.versions == _versions_of(loss.losses):
@@ -157,7 +167,7 @@ def _read(root: Any) -> List[_Kept]:
     parts = [node for node, _ in losses_behind(nodes[-1][0])]
     if not parts or any(map(is_over, parts)):
         return []
-    inputs = [_bounded(inputs_of(node)) for node in parts]
+    inputs = [inputs_of(node) for node in parts]
     kept = [
         _keep(node, value, list(zip(inputs, (whole for _, whole in losses_behind(node)))))
         for node, value in nodes
@@ -178,15 +188,6 @@ def _versions_of(losses: _Losses) -> List[Optional[int]]:
         for inputs, _ in losses
         for tensor in (inputs.outputs, inputs.targets)
     ]
-
-
-def _bounded(inputs: LossInputs) -> LossInputs:
-    """Leaves out what is too large to be saved, so that its memory is not kept."""
-    outputs, targets = (
-        None if each is None or each.numel() > _MOST_ELEMENTS else each
-        for each in (inputs.outputs, inputs.targets)
-    )
-    return inputs._replace(outputs=outputs, targets=targets)
 
 
 def _is_of(kept: _Kept, loss: Any) -> bool:

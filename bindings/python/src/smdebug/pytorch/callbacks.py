@@ -193,7 +193,7 @@ class AfterLoss(AfterForward):
         if not self._hook._is_saving:
             return
         if type(module).__module__.startswith("torch.nn."):
-            self._hook._loss_graphs.has_inputs()
+            self._hook._loss_graphs.note_inputs()
         else:  # A class of one's own calls functions, or modules that are not registered.
             self._hook._loss_graphs.save(self.name, rest[-1])
 

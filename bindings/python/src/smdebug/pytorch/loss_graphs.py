@@ -14,8 +14,6 @@ __all__ = ["LossGraphs"]
 # After so many losses without such a node, or that no backward pass was seen of, losses of that
 # name are left alone.
 _MOST_TRIES = 8
-# Of scores: those of a large vocabulary take longer than a step.
-_MOST_ELEMENTS = 1 << 20
 
 
 class LossGraphs:
@@ -50,7 +48,7 @@ class LossGraphs:
         """Reads no more graphs."""
         self._passes.forget()
 
-    def has_inputs(self) -> None:
+    def note_inputs(self) -> None:
         """Notes that the open step has the inputs of its loss from elsewhere."""
         self._passes.is_needless = True
 
@@ -76,14 +74,16 @@ class LossGraphs:
             return
         found = [] if loss.grad_fn is None else list(losses_behind(loss.grad_fn, is_scaled))
         is_late = any(is_over(each.node) for each in found)
-        # An error of PyTorch's costs a tenth of a millisecond: it is not raised at every step.
-        self._tries[name] = self._tries.get(name, 0) + 1
+        # An error of PyTorch's costs a tenth of a millisecond: it is not raised at every step.  A
+        # loss without a graph is sought in vain only where there was a pass: not in evaluations.
+        if loss.grad_fn is not None or self._passes.has_any:
+            self._tries[name] = self._tries.get(name, 0) + 1
         if is_late or loss.grad_fn is None:
             self._passes.expect(name, loss)
         if is_late and self._tries[name] == _MOST_TRIES:
             self._warn(name)
         if found and not is_late:
-            self.has_inputs()
+            self.note_inputs()
             self._save_all(name, [(inputs_of(node), is_whole) for node, is_whole in found])
 
     def _warn(self, name: str) -> None:
@@ -118,7 +118,7 @@ class LossGraphs:
             return  # Rules know of the collection at the next step.
         for tensor in (inputs.outputs, inputs.targets):
             number = _raw.take_number(self._hook._saved_counts, prefix)
-            if tensor is not None and tensor.numel() <= _MOST_ELEMENTS:
+            if tensor is not None:
                 self._hook._save(f"{prefix}{number}", tensor)
 
     def _tells(self, prefix: str, collections: List[str]) -> bool:

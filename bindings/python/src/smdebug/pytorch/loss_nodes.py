@@ -38,6 +38,9 @@ _SCALES = ("MulBackward0", "DivBackward0")
 _MOST_SCALES = 4
 _AFTER_DIFFERENCES = {*_SAME, *_SCALES, "MeanBackward0", "SumBackward0"}
 
+# Of an input: scores of a large vocabulary take longer than a step, and their memory is kept.
+_MOST_ELEMENTS = 1 << 20
+
 # A loss that is the sum of several is not far from them.
 _MOST_NODES = 32
 
@@ -50,7 +53,7 @@ class LossNode(NamedTuple):
 
 
 class LossInputs(NamedTuple):
-    """What a node got: the outputs of a model, and targets, where they are there.
+    """What a node got: the outputs of a model, and targets, where they are there and not too large.
 
     The collections tell rules of weights of classes, and of a class left out.
     """
@@ -104,7 +107,7 @@ def inputs_of(node: Any) -> LossInputs:
         return _of_difference(node)
     kind, outputs = _outputs_of(node)
     outputs, targets = (
-        None if each is None else _not_expanded(each.detach())
+        None if each is None or each.numel() > _MOST_ELEMENTS else _not_expanded(each.detach())
         for each in (outputs, _saved(node, "target"))
     )
     return LossInputs(kind, outputs, targets, _collections_of(node))
