@@ -265,8 +265,8 @@ measure-rules: python
 # The same on trainings whose writers knew nothing of the rules: an hour of one core.
 measure-strangers: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest keras3
-	@$(CACHE)/frameworks/pytorch-newest/bin/python -W ignore tests/rules/strangers/measure.py
-	@$(CACHE)/frameworks/pytorch-newest/bin/python -W ignore tests/rules/strangers/measure.py --fifth
+	@for writer in fourth fifth sixth seventh; do $(CACHE)/frameworks/pytorch-newest/bin/python -W ignore \
+	    tests/rules/strangers/measure.py --writer $$writer || exit 1; done
 	@$(CACHE)/frameworks/keras3/bin/python -W ignore tests/rules/strangers/measure.py --keras
 
 # Measures the rules over profiles on trainings with planted faults and without, 7 seconds each.

@@ -33,6 +33,7 @@ constexpr std::array kWords =
                           {"jump", "an input far beyond all before"},
                           {"large", "too large"},
                           {"large_targets", "targets far from 0"},
+                          {"large_updates", "updates too large"},
                           {"max_off_diag", "too large beside the diagonal"},
                           {"min_diag", "too small on the diagonal"},
                           {"misprediction", "classes predicted wrongly"},
@@ -44,6 +45,7 @@ constexpr std::array kWords =
                           {"small", "too small"},
                           {"sorted", "samples sorted by class"},
                           {"stunted", "too small"},
+                          {"tiny_updates", "updates too small to learn"},
                           {"unused", "no gradient at any step"}});
 
 struct Measured {
@@ -124,7 +126,9 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"WeightUpdateRatio", "element", {"change, relative to that of other elements", ""}},
     {"WeightUpdateRatio", "first_updates", {"change of all weights, relative to them", ""}},
     {"WeightUpdateRatio", "large", {"change of a step, relative to the weight", ""}},
+    {"WeightUpdateRatio", "large_updates", {"change of all weights, relative to them", ""}},
     {"WeightUpdateRatio", "small", {"change of a step, relative to the weight", ""}},
+    {"WeightUpdateRatio", "tiny_updates", {"change of all weights, relative to them", ""}},
     {"WorkerDivergence", "*", {"distance of the workers, relative", ""}},
 });
 

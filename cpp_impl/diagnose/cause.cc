@@ -51,13 +51,15 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "refuse or clip what is out of range in the loader.",
      "docs/diagnosis.md#batch_corrupt"},
     {"loss_of_wrong_output", "the loss gets the wrong output",
-     "Check what the loss expects: cross entropy takes outputs before a softmax. Remove an "
-     "activation after the last layer that cuts off or squeezes its outputs.",
+     "Check what the loss expects: cross entropy takes outputs before a softmax, and a binary one "
+     "targets from 0 to 1. Remove an activation after the last layer that cuts off or squeezes its "
+     "outputs.",
      "docs/diagnosis.md#loss_of_wrong_output"},
     {"nothing_updated", "no weight is updated",
      "Print the learning rate of a step: it may be 0. Make the optimizer from the parameters of "
      "the "
-     "model that is trained, not of one that it was copied from, and call its step().",
+     "model that is trained, not of one that it was copied from, and call its step() after the "
+     "backward pass, with no zero_grad() between them.",
      "docs/diagnosis.md#nothing_updated"},
     {"optimizer_incomplete", "the optimizer does not have these parameters",
      "Make the optimizer after the model, from the parameters of the model that is trained. "
@@ -101,6 +103,11 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "class. "
      "Look for what sorts them, such as a folder for each class.",
      "docs/diagnosis.md#samples_sorted"},
+    {"loss_sign", "the loss has the wrong sign",
+     "Check the sign of the loss and of each of its parts: an optimizer makes the loss smaller, so "
+     "what should grow, such as a reward or a likelihood, is negated. Look at a metric beside the "
+     "loss: here it becomes worse while the loss falls.",
+     "docs/diagnosis.md#loss_sign"},
     {"shard_shared", "workers read the same samples",
      "Give each worker its own rank and the number of all workers where the data is divided. Print "
      "the first indices of a batch on two workers.",

@@ -32,6 +32,7 @@ enum class Cause : uint8_t {
   kOverfit,
   kLeftInEvaluation,
   kSamplesSorted,
+  kLossSign,
   kShardShared,
   kTieBroken,
   kExpertsStarved,
@@ -41,7 +42,7 @@ enum class Cause : uint8_t {
   kLogitsDrift,
   kComputedWrong,
 };
-inline constexpr size_t kCauses = 31;
+inline constexpr size_t kCauses = 32;
 
 // What users read about a cause.
 struct CauseText {

@@ -24,7 +24,8 @@ constexpr std::array kLlm = {
     NamedSetRule{"GradientNotReset", "{}"},
     // The check of single elements alone, of more elements than a check of a whole weight needs.
     NamedSetRule{"WeightUpdateRatio",
-                 R"({"large_threshold": 1e300, "small_threshold": 0, "sample": 16384})"},
+                 R"({"large_threshold": 1e300, "small_threshold": 0, "usual": "None",
+                    "tiny": "None", "sample": 16384})"},
     NamedSetRule{"LossSpike", "{}"},
     NamedSetRule{"GradNormSpike", "{}"},
     NamedSetRule{"GradBlowup", "{}"},

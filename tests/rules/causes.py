@@ -39,9 +39,15 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "classes_imbalanced": ("imbalanced_classes", "class_imbalance"),
     "batches_repeated": ("repeated_batches", "constant_batches", "odd_batch_repeated"),
     "batch_corrupt": ("not_a_number", "huge_sample", "infinite_sample", "infinite_target"),
-    "loss_of_wrong_output": ("softmax_twice", "relu_before_loss", "targets_broadcast"),
-    "nothing_updated": ("learning_rate_of_zero", "optimizer_of_another_model"),
-    "optimizer_incomplete": ("without_a_layer", "optimizer_without_a_layer"),
+    "loss_of_wrong_output": (
+        "softmax_twice", "relu_before_loss", "targets_broadcast", "targets_beyond_binary",
+    ),
+    "nothing_updated": (
+        "learning_rate_of_zero", "optimizer_of_another_model", "gradients_zeroed",
+    ),
+    "optimizer_incomplete": (
+        "without_a_layer", "optimizer_without_a_layer", "optimizer_of_one_layer",
+    ),
     "gradients_not_reset": ("never_reset", "gradients_never_reset"),
     "gradient_cut": ("detached", "detached_features", "layer_frozen_by_mistake"),
     "precision": ("lost_updates", "half_weights"),
@@ -53,6 +59,7 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "overfit": ("overfit", "overtraining"),
     "left_in_evaluation": ("left_in_evaluation",),
     "samples_sorted": ("samples_sorted",),
+    "loss_sign": ("loss_negated",),
 }  # fmt: skip
 # These fit few of the drawn models, and are drawn more often where they do.
 RARELY_FIT = (
@@ -63,7 +70,8 @@ RARE = 4
 ASKED = (
     "root_of_zero", "left_in_evaluation", "infinite_sample", "log_in_loss", "targets_broadcast",
     "loss_summed", "targets_too_large", "odd_batch_repeated", "infinite_target", "full_batch",
-    "half_weights", "samples_sorted",
+    "half_weights", "samples_sorted", "loss_negated", "targets_beyond_binary",
+    "gradients_zeroed", "optimizer_of_one_layer",
 )
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
@@ -115,6 +123,22 @@ def targets_too_large(planted: Planted) -> None:
         return x, (y + 2) * factor
 
     training.next_batch = training.next_evaluation = large
+
+
+@more(lambda drawn: True)
+def gradients_zeroed(planted: Planted) -> None:
+    """Gradients are reset between the backward pass and the step."""
+    training = planted.training
+    training.after_backward.append(lambda step: training.model.zero_grad(set_to_none=False))
+
+
+@more(has_layers)
+def optimizer_of_one_layer(planted: Planted) -> None:
+    """Of all layers, the optimizer has only the last or another one."""
+    training = planted.training
+    layers = training.modules((nn.Linear, nn.Conv2d))
+    layer = layers[-1] if planted.chance.random() < 0.5 else planted.chance.choice(layers)
+    training.trained = list(layer.parameters())
 
 
 def _can_be_halved(drawn: Drawn) -> bool:
@@ -304,6 +328,38 @@ def targets_broadcast(planted: Planted) -> None:
         return x, y.flatten()
 
     training.next_batch = flat
+
+
+class Negated(nn.Module):
+    """Falls where the loss rises."""
+
+    def __init__(self, loss: nn.Module) -> None:
+        super().__init__()
+        self.loss = loss
+
+    def forward(self, y: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return -self.loss(y, target)
+
+
+@more(lambda drawn: True)
+def loss_negated(planted: Planted) -> None:
+    """The loss has the wrong sign: the model becomes as wrong as it can."""
+    planted.training.loss_module = Negated(planted.training.loss_module)
+
+
+@more(learns_classes)
+def targets_beyond_binary(planted: Planted) -> None:
+    """A loss for targets of 0 and 1 gets -1 and 1, or 1 and 2, or counts."""
+    training, next_batch = planted.training, planted.training.next_batch
+    factor, offset = planted.chance.choice(((2, -1), (1, 1), (3, 0), (255, 0)))
+    classes = training.modules(nn.Linear)[-1].out_features
+    training.loss_module = nn.BCEWithLogitsLoss()
+
+    def numbered() -> Tuple[torch.Tensor, torch.Tensor]:
+        x, y = next_batch()
+        return x, factor * nn.functional.one_hot(y, classes).float() + offset
+
+    training.next_batch = training.next_evaluation = numbered
 
 
 @more(learns_classes)

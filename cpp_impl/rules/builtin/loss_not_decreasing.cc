@@ -16,6 +16,7 @@
 #include "rules/support/selector.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
+#include "rules/support/told.h"
 #include "rules/support/update_counts.h"
 #include "rules/support/words.h"
 
@@ -139,6 +140,7 @@ class LossNotDecreasing final : public Rule {
              HasFallingOther(each.worker, each.tensor);
     });
     culprits_.Report(findings);
+    if (sign_) findings.AddClue(*std::exchange(sign_, std::nullopt));
   }
 
   std::string Missing() const override {
@@ -220,6 +222,7 @@ class LossNotDecreasing final : public Rule {
       const double error = kSignificance * losses.error;
       falls_.Of(sample.Worker(), "")[std::string(sample.Tensor())] =
           !IsAtGuess(sample, losses) && (losses.has_fallen ? fall >= -error : fall > error);
+      NoteSign(sample, losses);
       if (FallsWithoutEnd(losses)) return OfferEndless(sample, losses);
     }
     if (limits_.floor && losses.now < *limits_.floor) return;
@@ -255,6 +258,15 @@ class LossNotDecreasing final : public Rule {
     const auto &falls = falls_.Of(worker, "");
     return std::any_of(falls.begin(), falls.end(),
                        [&](const auto &each) { return each.second && each.first != loss; });
+  }
+
+  // Few losses are below 0 from the start, and then those of the wrong sign among them.
+  void NoteSign(const Sample &sample, const LossComparison &losses) {
+    if (has_told_sign_ || !(losses.first < 0 && losses.now < losses.first)) return;
+    has_told_sign_ = true;
+    sign_ =
+        FindingOf({std::string(sample.Worker()), std::string(sample.Tensor())}, "below_zero",
+                  losses.now, 0, StrCat(Description(sample, losses), ", and was below 0 at first"));
   }
 
   static double EndOf(const LossComparison &losses) {
@@ -374,6 +386,8 @@ class LossNotDecreasing final : public Rule {
   const Selector weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker
   std::map<std::string, WarmUp> warm_ups_;       // by worker
+  std::optional<Finding> sign_;                  // a clue to tell when the step ends
+  bool has_told_sign_ = false;
   Culprits culprits_;
 };
 

@@ -33,7 +33,7 @@ struct Options {
   bool is_per_step;
   bool ignores_frozen;
   std::optional<double> element;
-  std::optional<double> first;
+  UpdateSizes::Limits sizes;
   int64_t patience;
   int64_t sample;
 };
@@ -53,7 +53,7 @@ class WeightUpdateRatio final : public Rule {
       : Rule("WeightUpdateRatio"),
         roles_(std::move(roles)),
         options_(options),
-        sizes_(options.first) {}
+        sizes_(options.sizes) {}
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
@@ -224,10 +224,21 @@ constexpr ParameterSpec kParameters[] = {
     {"first", "None", "2",
      "maximum change of all weights together by one of the first 5 updates, relative to the "
      "weights"},
+    {"usual", "None", "0.2",
+     "maximum change of all weights together by two thirds of the first 30 updates, relative to "
+     "the weights"},
+    {"tiny", "None", "5e-6",
+     "minimum change of all weights together by usual updates, relative to the weights"},
     {"patience", "1", "5", "number of consecutive values before a finding"},
     {"sample", "0", "4096",
      "maximum number of elements of a weight to compare, spread evenly; 0 for all"},
 };
+
+Result<std::optional<double>> PositiveOrNone(const Parameters &parameters, std::string_view name) {
+  SMD_ASSIGN_OR_RETURN(const std::optional<double> value, parameters.OptionalNumber(name));
+  if (value && !(*value > 0)) return parameters.Refuse(StrCat(name, " must be above 0, or None"));
+  return value;
+}
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   Options options{};
@@ -241,10 +252,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   if (options.element && !(*options.element > 1)) {
     return parameters.Refuse("element must be above 1, or None");
   }
-  SMD_ASSIGN_OR_RETURN(options.first, parameters.OptionalNumber("first"));
-  if (options.first && !(*options.first > 0)) {
-    return parameters.Refuse("first must be above 0, or None");
-  }
+  SMD_ASSIGN_OR_RETURN(options.sizes.first, PositiveOrNone(parameters, "first"));
+  SMD_ASSIGN_OR_RETURN(options.sizes.usual, PositiveOrNone(parameters, "usual"));
+  SMD_ASSIGN_OR_RETURN(options.sizes.tiny, PositiveOrNone(parameters, "tiny"));
   SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(options.sample, parameters.Whole("sample", 0, int64_t{1} << 40));
   std::vector<Selector> selectors(options.ignores_frozen ? kRoles : 1);

@@ -17,8 +17,15 @@ constexpr double kSmallWeights = 0.05;
 constexpr int64_t kFirst = 5;  // updates
 constexpr double kLargeFirst = 0.8;
 constexpr size_t kUsual = 30;  // updates
-constexpr double kLargeUsual = 0.2;
 constexpr double kSmallUsual = 5e-5;
+constexpr double kSlowUsual = 5e-4;
+// The updates that are tiny: after so many, and not while a schedule warms up, so that they are
+// larger than early ones.
+constexpr int64_t kTinyAfter = 60;
+constexpr int64_t kEarlyFrom = 11;
+constexpr int64_t kEarlyTo = 20;
+constexpr double kWarmsUp = 1.5;
+constexpr double kSurelyTiny = 0.1;  // of the limit
 // Updates that grow: by so much each, over so many, to so many times the largest before, in a line
 // that explains so much of their variance.  A schedule may warm up before.
 constexpr double kGrowth = 1.08;
@@ -113,6 +120,8 @@ void UpdateSizes::EndUpdate(double size, Findings &findings) {
     if (first_.size() == kUsual) JudgeUsual(findings);
   }
   JudgeGrowth(size, findings);
+  if (updates_ >= kEarlyFrom && updates_ <= kEarlyTo) early_ += std::log(size);
+  if (updates_ == kTinyAfter && limits_.tiny) JudgeTiny(findings);
 }
 
 void UpdateSizes::JudgeFirst(double size, Findings &findings) {
@@ -129,8 +138,8 @@ void UpdateSizes::JudgeFirst(double size, Findings &findings) {
   if (!(size <= kLargeFirst) && !std::exchange(has_clue_of_first_, true)) {
     findings.AddClue(told("large_first_updates", kLargeFirst));
   }
-  if (most_ && !(size <= *most_) && !std::exchange(has_found_first_, true)) {
-    findings.Add(told("first_updates", *most_));
+  if (limits_.first && !(size <= *limits_.first) && !std::exchange(has_found_first_, true)) {
+    findings.Add(told("first_updates", *limits_.first));
   }
 }
 
@@ -149,12 +158,36 @@ void UpdateSizes::JudgeWeights(Findings &findings) const {
 void UpdateSizes::JudgeUsual(Findings &findings) {
   const auto third = first_.begin() + static_cast<std::ptrdiff_t>(kUsual / 3);
   std::nth_element(first_.begin(), third, first_.end());
-  const bool is_large = *third > kLargeUsual;
-  if (!is_large && !(*third < kSmallUsual)) return;
-  findings.AddClue(FindingOf(farthest_.subject, is_large ? "large_updates" : "small_updates",
-                             *third, is_large ? kLargeUsual : kSmallUsual,
-                             StrCat("the first ", kUsual, " updates changed all weights by about ",
-                                    Shortest(*third), " of themselves")));
+  const auto told = [&](std::string_view check, double limit) {
+    return FindingOf(farthest_.subject, check, *third, limit,
+                     StrCat("the first ", kUsual, " updates changed all weights by about ",
+                            Shortest(*third), " of themselves"));
+  };
+  if (limits_.usual && *third > *limits_.usual) {
+    Finding large = told("large_updates", *limits_.usual);
+    large.level = Level::kWorthALook;
+    findings.Add(std::move(large));
+  } else if (*third < kSmallUsual) {
+    findings.AddClue(told("small_updates", kSmallUsual));
+  } else if (*third < kSlowUsual) {
+    findings.AddClue(told("slow_updates", kSlowUsual));
+  }
+}
+
+void UpdateSizes::JudgeTiny(Findings &findings) const {
+  double sum = 0;
+  for (const double each : last_) sum += each;
+  const double mean = sum / static_cast<double>(last_.size());
+  const double early = early_ / static_cast<double>(kEarlyTo - kEarlyFrom + 1);
+  const double size = std::exp(mean);
+  if (!(size < *limits_.tiny) || mean - early > std::log(kWarmsUp)) return;
+  Finding tiny = FindingOf(
+      farthest_.subject, "tiny_updates", size, *limits_.tiny,
+      StrCat("each of the last updates changed all weights by about ", Shortest(size),
+             " of themselves, less than the limit of ", Shortest(*limits_.tiny),
+             ": a thousand of them change the weights by at most ", Shortest(1e5 * size), " %"));
+  if (size > kSurelyTiny * *limits_.tiny) tiny.level = Level::kWorthALook;
+  findings.Add(std::move(tiny));
 }
 
 void UpdateSizes::JudgeGrowth(double size, Findings &findings) {

@@ -16,8 +16,14 @@ namespace smdebug::rules {
 // not count.  For one thread.
 class UpdateSizes {
  public:
-  // `most` is the largest size that one of the first updates may have, if any is too large.
-  explicit UpdateSizes(std::optional<double> most) : most_(most) {}
+  // Limits of the size; none: no size is too large, or too small.
+  struct Limits {
+    std::optional<double> first;  // the largest of one of the first updates
+    std::optional<double> usual;  // the largest of most of the first 30
+    std::optional<double> tiny;   // the smallest of later ones
+  };
+
+  explicit UpdateSizes(const Limits &limits) : limits_(limits) {}
 
   // Notes a weight at the first step that has it.
   void AddFirst(const Sample &weight, double mean_square);
@@ -41,9 +47,10 @@ class UpdateSizes {
   void EndUpdate(double size, Findings &findings);
   void JudgeWeights(Findings &findings) const;
   void JudgeUsual(Findings &findings);
+  void JudgeTiny(Findings &findings) const;
   void JudgeGrowth(double size, Findings &findings);
 
-  const std::optional<double> most_;
+  const Limits limits_;
   double difference_ = 0;  // of this step
   double before_ = 0;
   Extreme farthest_;  // of this step: the weight that changed most of itself
@@ -57,6 +64,7 @@ class UpdateSizes {
   std::vector<double> first_;  // sizes of the first updates
   std::deque<double> last_;    // logarithms of sizes
   double record_ = 0;          // the largest size before those
+  double early_ = 0;           // the sum of the logarithms of a few early sizes
 };
 
 }  // namespace smdebug::rules

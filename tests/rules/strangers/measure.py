@@ -1,9 +1,9 @@
 """Measures the rules on trainings whose writer knew nothing of them.
 
-Two writers, who read neither the rules nor their documentation, wrote healthy trainings, and pairs
-that differ by one fault, and checked that each fault hurts.  The first figures, before anybody
-looked at a run, are in docs/rules.md; rules have learned from some of the runs since.  Run this in
-the environment pytorch-newest, with --fifth for the second of them, and with --keras in keras3:
+Writers who read neither the rules nor their documentation wrote healthy trainings, and pairs that
+differ by one fault, and checked that each fault hurts.  The first figures, before anybody looked at
+a run, are in docs/rules.md; rules have learned from some of the runs since.  Run this in the
+environment pytorch-newest, and with --keras in keras3:
 
     python tests/rules/strangers/measure.py --seeds 0 1 --lines build/strangers.jsonl
 """
@@ -30,6 +30,7 @@ from typing import Any
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 os.environ.setdefault("KERAS_BACKEND", "jax")
 HERE = Path(__file__).parent
+WRITERS = ("fourth", "fifth", "sixth", "seventh")
 sys.path.append(str(HERE.parent))
 
 import numpy as np
@@ -153,12 +154,12 @@ def trainings(seeds: list[int], only: str) -> Iterator[tuple[Outcome, Callable[[
 
 def load(options: argparse.Namespace) -> None:
     """Imports the modules that register the trainings."""
-    folder = HERE / "fifth" if options.fifth else HERE
+    folder = HERE if options.writer == WRITERS[0] else HERE / options.writer
     sys.path.insert(0, str(folder))
     names = sorted(path.stem for path in folder.glob("torch_*.py"))
     if options.keras:
         names = ["keras_runs"]
-    elif not options.fifth:
+    elif folder == HERE:
         names.insert(0, "frameworks")
     for name in names:
         importlib.import_module(name)
@@ -192,7 +193,7 @@ def tell(outcomes: list[Outcome]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keras", action="store_true", help="the trainings with Keras")
-    parser.add_argument("--fifth", action="store_true", help="the trainings of the fifth stranger")
+    parser.add_argument("--writer", choices=WRITERS, default=WRITERS[0], help="whose trainings")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--only", default="", help="trainings whose names have a match of this")
     parser.add_argument("--lines", type=Path, help="appends a line of JSON for each training")

@@ -455,6 +455,17 @@ TEST_F(Calibrated, ALossOfTheWrongSignFallsEverFaster) {
   EXPECT_THAT(with([](double step) { return -0.5 - step * step / 8000; }), IsEmpty());
 }
 
+TEST_F(Calibrated, ALossThatBeginsBelow0AndFallsIsAClue) {
+  const auto with = [this](double first, double change) {
+    std::vector<double> losses;
+    for (int step = 0; step < 60; ++step) losses.push_back(first + change * step);
+    return Of(losses).Clues();
+  };
+  EXPECT_THAT(with(-1, -0.01), ElementsAre("below_zero"));
+  EXPECT_THAT(with(-1, 0.01), IsEmpty());
+  EXPECT_THAT(with(0.2, -0.1), IsEmpty());
+}
+
 TEST_F(Calibrated, ALossAboveThatOfAGuessIsFoundSooner) {
   const Evaluated evaluated = OfClassifier(3, std::log(4), 60);
   ASSERT_THAT(evaluated.Checks(), ElementsAre("above_chance"));

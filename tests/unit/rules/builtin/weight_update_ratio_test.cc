@@ -370,11 +370,41 @@ std::vector<double> Growing(double size, double factor, size_t alike, size_t mor
   return values;
 }
 
-TEST(WeightUpdateRatioTest, HowFarUpdatesUsuallyMoveIsAClue) {
-  EXPECT_THAT(OfValues(Growing(0.3, 1, 31, 0)).Clues(), ElementsAre("large_updates"));
+TEST(WeightUpdateRatioTest, HowFarUpdatesUsuallyMoveIsToldOrAClue) {
+  const Evaluated large = OfValues(Growing(0.3, 1, 31, 0));
+  ASSERT_THAT(large.Checks(), ElementsAre("large_updates"));
+  EXPECT_EQ(large.findings[0].level, Level::kWorthALook);
+  EXPECT_EQ(large.findings[0].limit, 0.2);
+  EXPECT_THAT(OfValues(Growing(0.3, 1, 31, 0), "a.weight", {{"usual", "None"}}).findings,
+              IsEmpty());
   EXPECT_THAT(OfValues(Growing(1e-6, 1, 31, 0)).Clues(), ElementsAre("small_updates"));
   EXPECT_THAT(OfValues(Growing(0.01, 1, 31, 0)).Clues(), IsEmpty());
-  EXPECT_THAT(OfValues(Growing(0.3, 1, 20, 0)).Clues(), IsEmpty());
+  EXPECT_THAT(OfValues(Growing(0.01, 1, 31, 0)).findings, IsEmpty());
+  EXPECT_THAT(OfValues(Growing(2e-4, 1, 31, 0)).Clues(), ElementsAre("slow_updates"));
+  EXPECT_THAT(OfValues(Growing(0.3, 1, 20, 0)).findings, IsEmpty());
+}
+
+TEST(WeightUpdateRatioTest, UpdatesThatAreTinyMoveNothing) {
+  const Evaluated evaluated = OfValues(Growing(2e-7, 1, 60, 0));
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("tiny_updates"));
+  EXPECT_EQ(evaluated.findings[0].level, Level::kFinding);
+  EXPECT_THAT(
+      evaluated.findings[0].message,
+      "each of the last updates changed all weights by about 2e-07 of themselves, less than "
+      "the limit of 5e-06: a thousand of them change the weights by at most 0.02 %");
+  EXPECT_THAT(OfValues(Growing(2e-7, 1, 59, 0)).findings, IsEmpty());
+  EXPECT_THAT(OfValues(Growing(2e-7, 1, 60, 0), "a.weight", {{"tiny", "None"}}).findings,
+              IsEmpty());
+  EXPECT_THAT(OfValues(Growing(1e-5, 1, 60, 0)).findings, IsEmpty());
+  const Evaluated look = OfValues(Growing(2e-6, 1, 60, 0));
+  ASSERT_THAT(look.Checks(), ElementsAre("tiny_updates"));
+  EXPECT_EQ(look.findings[0].level, Level::kWorthALook);
+}
+
+TEST(WeightUpdateRatioTest, UpdatesOfAWarmUpMayBeTiny) {
+  std::vector<double> values = {1};
+  for (int i = 1; i <= 80; ++i) values.push_back(values.back() + (i % 2 == 0 ? 2e-8 : -2e-8) * i);
+  EXPECT_THAT(OfValues(values).findings, IsEmpty());
 }
 
 TEST(WeightUpdateRatioTest, UpdatesThatGrowAreAClue) {
