@@ -55,6 +55,7 @@ class UnchangedTensor final : public Rule {
     const auto limit = static_cast<double>(options_.num_steps);
     const auto unchanged = static_cast<double>(history.unchanged);
     const bool is_all = IsPerhapsAllData(sample, history);
+    if (!is_all && IsOneSample(*elements)) return;
     const bool has_fallen = options_.full_batch > 0 && number < kFallen * history.first;
     const std::string_view check = is_all ? CheckOf(*elements) : has_fallen ? "settled" : "";
     const Offence offence = {unchanged, unchanged, limit, check,
@@ -115,6 +116,11 @@ class UnchangedTensor final : public Rule {
   std::string_view CheckOf(const tensor::View &elements) const {
     const int64_t samples = elements.shape.front();
     return samples > kFew && samples <= options_.full_batch ? "one_batch" : "full_batch";
+  }
+
+  // What an agent that acts sees is the same while it does not move.
+  bool IsOneSample(const tensor::View &elements) const {
+    return options_.full_batch > 0 && elements.shape.size() >= 2 && elements.shape.front() == 1;
   }
 
   // A batch that was the same from the first step on and has not the size of one of many: loaders

@@ -248,6 +248,19 @@ TEST(UnchangedTensorTest, ASampleOfALargeTensorIsSpreadOverIt) {
   EXPECT_THAT(Evaluate(kRule, sampled, same).Steps(), ElementsAre(1));
 }
 
+TEST(UnchangedTensorTest, WhatAnAgentSeesMayStayForAWhile) {
+  const auto of = [](int64_t samples) {
+    FakeSource source;
+    const std::vector<double> first(static_cast<size_t>(2 * samples), 1);
+    source.Step(0).Save("x", first, {samples, 2});
+    const std::vector<double> others(static_cast<size_t>(2 * samples), 2);
+    for (int step = 1; step < 9; ++step) source.Step(step).Save("x", others, {samples, 2});
+    return Evaluate(kRule, With({}), source, Profile::kCalibrated).Steps();
+  };
+  EXPECT_THAT(of(1), IsEmpty());
+  EXPECT_THAT(of(2), testing::Not(IsEmpty()));
+}
+
 TEST(UnchangedTensorTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT(Refusal(kRule, {}), HasSubstr("collection_names"));
   EXPECT_THAT(Refusal(kRule, With({{"num_steps", "1"}})), HasSubstr("num_steps"));

@@ -26,6 +26,7 @@ __all__ = [
     "BeforeModel",
     "OnGradient",
     "OnHeldGradient",
+    "changes_inputs",
 ]
 
 
@@ -86,6 +87,11 @@ class _Callback:
 
     def __reduce__(self) -> Tuple[Callable[[], Any], Tuple[()]]:
         return _Nothing, ()
+
+
+def changes_inputs(module: Any) -> bool:
+    """Returns True for modules that change their inputs in place, as activations can."""
+    return getattr(module, "inplace", False) is True
 
 
 class BeforeModel(_Callback):

@@ -28,12 +28,15 @@ from smdebug.pytorch.callbacks import (
     BeforeInplace,
     BeforeModel,
     OnHeldGradient,
+    changes_inputs,
 )
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.emptiness import warn_of_emptiness
 from smdebug.pytorch.late_entry import PLAIN
 from smdebug.pytorch.loss_modules import has_weights, ignores_a_class
-from smdebug.pytorch.models import RegisteredModel, collection_of_inputs, module_name
+from smdebug.pytorch.models import (
+    RegisteredModel, called_parts, collection_of_inputs, module_name,
+)  # fmt: skip
 from smdebug.pytorch.occasional import Occasional
 from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
 from smdebug.pytorch.scalers import forget_scaled, watch_scaled
@@ -195,7 +198,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         Parameters
         ----------
         module : torch.nn.Module
-            The whole model, before or after `torch.compile`.
+            The whole model, before or after `torch.compile`.  One without `forward`, such as a
+            `ModuleDict`, is recorded where its parts are called.
         name : str, optional
             What its tensors' names begin with, if the job has several models of one class.
             Default: its class, for parameters, and nothing for the tensors of inner modules.
@@ -237,25 +241,27 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         model.note_versions()
 
     def _watch_calls(self, model: RegisteredModel, module: Any, counts_calls: bool) -> None:
-        if counts_calls:
-            self._handles.append(module.register_forward_pre_hook(BeforeModel(self, model)))
+        called = called_parts(module)
+        for part in called if counts_calls else ():
+            self._handles.append(part.register_forward_pre_hook(BeforeModel(self, model)))
         for path, inner in module.named_modules():
             outer, _, last = path.rpartition(".")
             if last == "_orig_mod":
                 # A compiled module holds the one that it was made from, which is the same.
                 self._watched[inner] = self._watched[module.get_submodule(outer)]
                 continue
-            callback = AfterForward(self, model.name_of(path), self._saver, _changes_inputs(inner))
+            callback = AfterForward(self, model.name_of(path), self._saver, changes_inputs(inner))
             self._watched[inner] = callback
-            if not path or "_orig_mod" in path.split("."):
+            if inner in called or "_orig_mod" in path.split("."):
                 # A compiled module would be compiled again if its callbacks changed.
                 self._attach_to(inner, callback, self._handles)
             else:
                 self._occasional.add(model.key, inner, callback)
-        self._handles.append(module.register_forward_hook(AfterModel(self, model)))
+        for part in called:
+            self._handles.append(part.register_forward_hook(AfterModel(self, model)))
 
     def _attach_to(self, module: Any, callback: AfterForward, handles: List[Any]) -> None:
-        if _changes_inputs(module):
+        if changes_inputs(module):
             before = BeforeInplace(self, callback.name, self._saver)
             handles.append(module.register_forward_pre_hook(before))
         handles.append(module.register_forward_hook(callback, **_WITH_KEYWORDS))
@@ -353,7 +359,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if loss_module in self._watched:
             self._watched[loss_module].rename(name)
         else:
-            callback = AfterLoss(self, name, self._saver, _changes_inputs(loss_module))
+            callback = AfterLoss(self, name, self._saver, changes_inputs(loss_module))
             self._watched[loss_module] = callback
             self._attach_to(loss_module, callback, self._handles)
         losses = self.get_collection(CollectionKeys.LOSSES)
@@ -576,11 +582,6 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                     collection.include(f"{name}_input_")
                 if outputs:
                     collection.include(f"{name}_output_")
-
-
-def _changes_inputs(module: Any) -> bool:
-    """Returns True for modules that change their inputs in place, as activations can."""
-    return getattr(module, "inplace", False) is True
 
 
 def _parts_of(value: Any) -> Any:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from smdebug.pytorch.parameters import NamedParameters, path_of
 
-__all__ = ["RegisteredModel", "collection_of_inputs", "module_name"]
+__all__ = ["RegisteredModel", "called_parts", "collection_of_inputs", "module_name"]
 
 _NORMALISE_SAMPLES = ("BatchNorm", "LazyBatchNorm")
 _SUMS = ("Conv", "LazyConv", "LazyLinear", "Linear")
@@ -41,6 +41,21 @@ def _has_own_state(part: Any) -> bool:
     return next(part.children(), None) is None and bool(part.state_dict())
 
 
+def called_parts(module: Any) -> List[Any]:
+    """Returns the module, or those in it that are called, if it has no `forward` of its own.
+
+    A `ModuleDict` has none, nor a class that only holds modules.
+    """
+    if _has_forward(module):
+        return [module]
+    return [part for child in module.children() for part in called_parts(child)]
+
+
+def _has_forward(module: Any) -> bool:
+    # What a class without one inherits has this name in all versions of PyTorch.
+    return getattr(module.forward, "__name__", "") != "_forward_unimplemented"
+
+
 class RegisteredModel:
     """One registered model, which it does not keep.
 
@@ -56,6 +71,7 @@ class RegisteredModel:
 
     __slots__ = (
         "__weakref__",
+        "_first",
         "_gradients",
         "_held",
         "_is_named",
@@ -64,6 +80,7 @@ class RegisteredModel:
         "_parameters",
         "_watched",
         "is_stage",
+        "is_in_parts",
         "key",
         "name",
     )
@@ -73,6 +90,9 @@ class RegisteredModel:
         self._is_named = is_named
         #: Whether a stage of a pipeline has called it.
         self.is_stage = False
+        #: Whether its parts are called, and not it itself: see `called_parts`.
+        self.is_in_parts = not _has_forward(module)
+        self._first: Optional[Callable[[], Any]] = None  # the part that was called first
         self.key = next(_keys)
         self.name = name
         # The list keeps inner modules, and the model has to keep the list.
@@ -83,6 +103,18 @@ class RegisteredModel:
         self._versions: Dict[str, int] = {}
         # What the callbacks in `_gradients` were added for.
         self._watched: Any = None
+
+    def begins_step(self, module: Any) -> bool:
+        """Returns True if a call of the module begins a step where no optimizer says when.
+
+        Of a model in parts, only the part that was called first does.
+        """
+        if not self.is_in_parts:
+            return True
+        first = None if self._first is None else self._first()
+        if first is None:
+            first, self._first = module, weakref.ref(module)
+        return first is module
 
     @property
     def module(self) -> Any:

@@ -259,7 +259,7 @@ class StepHook(FrameworkHook):
             if not continues:
                 self._start(was_called=True)
             self._never_updated.note_call()
-        else:
+        elif model.begins_step(module):
             self._start(was_called=True)
         self._is_saving = self._saves_step
         self._show(model)
