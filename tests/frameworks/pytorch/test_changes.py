@@ -396,6 +396,20 @@ def test_a_model_that_is_not_called_is_named_when_the_hook_closes(out_dir, caplo
     assert "no step was recorded: the hook saw no call of the registered Sequential" in caplog.text
 
 
+def test_a_model_of_which_parts_alone_are_called_is_named(out_dir, caplog):
+    model = model_of_two()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with recorded(out_dir, model) as hook:
+        hook.register_optimizer(optimizer)
+        for _ in range(2):
+            loss = model[0](torch.ones(1, model[0].in_features)).sum()
+            loss.backward()
+            optimizer.step()
+            hook.record_tensor_value("loss", loss)
+            hook.end_step()
+    assert "the hook saw no call of the registered Sequential, so its inputs" in caplog.text
+
+
 def test_a_training_without_a_loss_is_named(out_dir, caplog):
     model = model_of_two()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -80,7 +80,9 @@ fn an_attached_set_stops_a_training() {
 #[test]
 fn a_diagnosis_names_the_cause() {
     let folder = Folder::new("diagnosis");
-    let trial = recorded(folder.join("run"), "log_output_0", &[1.0, f64::NAN, f64::NAN]);
+    let mut values = vec![1.0; 40];
+    values.resize(60, f64::NAN);
+    let trial = recorded(folder.join("run"), "log_output_0", &values);
     let rules = RuleSet::new().unwrap();
     rules
         .add("NotFinite", &[], Action::Warn)

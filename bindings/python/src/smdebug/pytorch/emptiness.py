@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, List
 
 from smdebug.core.collection import CollectionKeys
+from smdebug.pytorch.torch_state import was_compiled
 
 __all__ = ["warn_of_emptiness"]
 
@@ -37,7 +38,12 @@ def _warnings(hook: Any) -> List[str]:
             f"no step was recorded: the hook saw no call of the registered {names}; register the "
             "module that the training calls, and the optimizer by register_optimizer"
         ]
-    found = []
+    found = [
+        f"the hook saw no call of the registered {model.name}, so its inputs, outputs and weights "
+        "were not recorded; register the modules that the training calls"
+        for model in hook._models
+        if not model.was_called and not was_compiled(model.key)
+    ]
     trained = hook._training_steps > 0 and any(model.has_changed() for model in hook._models)
     has_loss = bool(hook.get_collection(CollectionKeys.LOSSES).tensor_names)
     # Only the last stage of a pipeline has a loss.

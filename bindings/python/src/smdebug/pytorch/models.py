@@ -83,6 +83,7 @@ class RegisteredModel:
         "is_in_parts",
         "key",
         "name",
+        "was_called",
     )
 
     def __init__(self, module: Any, name: str, is_named: bool) -> None:
@@ -93,6 +94,8 @@ class RegisteredModel:
         #: Whether its parts are called, and not it itself: see `called_parts`.
         self.is_in_parts = not _has_forward(module)
         self._first: Optional[Callable[[], Any]] = None  # the part that was called first
+        #: Whether the hook has seen a call of it.
+        self.was_called = False
         self.key = next(_keys)
         self.name = name
         # The list keeps inner modules, and the model has to keep the list.

@@ -240,6 +240,7 @@ class StepHook(FrameworkHook):
     @guarded
     def _on_call(self, model: RegisteredModel, module: Any) -> None:
         """Begins or continues a step, before a model runs."""
+        model.was_called = True
         if in_backward():
             return
         has_gradients = torch.is_grad_enabled()
