@@ -55,7 +55,7 @@ class UnchangedTensor final : public Rule {
     const auto limit = static_cast<double>(options_.num_steps);
     const auto unchanged = static_cast<double>(history.unchanged);
     const bool is_all = IsPerhapsAllData(sample, history);
-    if (!is_all && IsOneSample(*elements)) return;
+    if (!is_all && IsOneSample(sample)) return;
     const bool has_fallen = options_.full_batch > 0 && number < kFallen * history.first;
     const std::string_view check = is_all ? CheckOf(*elements) : has_fallen ? "settled" : "";
     const Offence offence = {unchanged, unchanged, limit, check,
@@ -119,8 +119,13 @@ class UnchangedTensor final : public Rule {
   }
 
   // What an agent that acts sees is the same while it does not move.
-  bool IsOneSample(const tensor::View &elements) const {
-    return options_.full_batch > 0 && elements.shape.size() >= 2 && elements.shape.front() == 1;
+  bool IsOneSample(const Sample &sample) const {
+    const tensor::View &elements = *sample.RealElements();
+    if (options_.full_batch == 0 || elements.ElementCount() == 1) return false;
+    if (sample.Tensor().find("_input_") == std::string_view::npos) return false;
+    // Whole numbers in a row are ids of several samples.
+    return elements.shape.size() == 1 ? tensor::IsFloat(elements.dtype)
+                                      : elements.shape.front() == 1;
   }
 
   // A batch that was the same from the first step on and has not the size of one of many: loaders

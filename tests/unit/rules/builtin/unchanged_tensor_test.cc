@@ -249,16 +249,20 @@ TEST(UnchangedTensorTest, ASampleOfALargeTensorIsSpreadOverIt) {
 }
 
 TEST(UnchangedTensorTest, WhatAnAgentSeesMayStayForAWhile) {
-  const auto of = [](int64_t samples) {
+  const auto of = [](const std::string &name, const std::vector<int64_t> &shape) {
     FakeSource source;
-    const std::vector<double> first(static_cast<size_t>(2 * samples), 1);
-    source.Step(0).Save("x", first, {samples, 2});
-    const std::vector<double> others(static_cast<size_t>(2 * samples), 2);
-    for (int step = 1; step < 9; ++step) source.Step(step).Save("x", others, {samples, 2});
-    return Evaluate(kRule, With({}), source, Profile::kCalibrated).Steps();
+    const auto count = static_cast<size_t>(shape.size() == 1 ? shape[0] : shape[0] * shape[1]);
+    source.Step(0).Save(name, std::vector<double>(count, 1), shape);
+    for (int step = 1; step < 9; ++step) {
+      source.Step(step).Save(name, std::vector<double>(count, 2), shape);
+    }
+    const Parameters::Given selected = {{"tensor_regex", name}};
+    return Evaluate(kRule, selected, source, Profile::kCalibrated).Steps();
   };
-  EXPECT_THAT(of(1), IsEmpty());
-  EXPECT_THAT(of(2), testing::Not(IsEmpty()));
+  EXPECT_THAT(of("Net_input_0", {1, 2}), IsEmpty());
+  EXPECT_THAT(of("Net_input_0", {2}), IsEmpty());
+  EXPECT_THAT(of("Net_input_0", {2, 2}), testing::Not(IsEmpty()));
+  EXPECT_THAT(of("fc.bias", {2}), testing::Not(IsEmpty()));
 }
 
 TEST(UnchangedTensorTest, RefusesWhatMakesNoSense) {
