@@ -19,8 +19,8 @@ constexpr double kLargeFirst = 0.8;
 constexpr size_t kUsual = 30;  // updates
 constexpr double kSmallUsual = 5e-5;
 constexpr double kSlowUsual = 5e-4;
-// The updates that are tiny: after so many, and not while a schedule warms up, so that they are
-// larger than early ones.
+// Updates may be tiny until there were so many.  While a schedule warms up, they are larger than
+// early ones, by this factor or more.
 constexpr int64_t kTinyAfter = 60;
 constexpr int64_t kEarlyFrom = 11;
 constexpr int64_t kEarlyTo = 20;

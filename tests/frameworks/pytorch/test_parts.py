@@ -39,9 +39,7 @@ def make(kind: str) -> Any:
     return listed, lambda x: listed[1](listed[0](x))
 
 
-def train(
-    folder: Path, kind: str, *, registers: bool, only_head: bool = False
-) -> List[str]:
+def train(folder: Path, kind: str, *, registers: bool, only_head: bool = False) -> List[str]:
     """Trains, and returns the rules that found something."""
     model, network = make(kind)
     x = torch.randn(16, 8)

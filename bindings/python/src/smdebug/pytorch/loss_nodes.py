@@ -38,7 +38,8 @@ _SCALES = ("MulBackward0", "DivBackward0")
 _MOST_SCALES = 4
 _AFTER_DIFFERENCES = {*_SAME, *_SCALES, "MeanBackward0", "SumBackward0"}
 
-# Of an input: scores of a large vocabulary take longer than a step, and their memory is kept.
+# The most elements of an input that is read.  Rules would need longer than a step for the scores of
+# a large vocabulary, and the hook would keep their memory until then.
 _MOST_ELEMENTS = 1 << 20
 
 # A loss that is the sum of several is not far from them.
