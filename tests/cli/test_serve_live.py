@@ -2,10 +2,12 @@
 
 import http.server
 import json
+import os
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,6 +140,17 @@ def test_findings_come_as_events_and_in_the_list(served, job):
     assert findings[0]["tensor"] == "loss" and findings[0]["step"] == 3
     until(lambda: [row for row in served.rows() if row["summary"] and row["summary"]["findings"]])
     events.close()
+
+
+def test_the_evaluation_lets_others_go_first(served):
+    threads = Path(f"/proc/{served.process.pid}/task")
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+
+    def niceness():
+        return sorted(int(each.read_text().rpartition(")")[2].split()[16]) for each in threads.glob("*/stat"))
+
+    until(lambda: niceness()[-1] == min(own + 10, 19))
+    assert niceness()[-2] == own
 
 
 def test_the_end_of_a_job_is_told(served, job):
