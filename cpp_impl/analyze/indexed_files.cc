@@ -251,6 +251,18 @@ void IndexedFiles::Collect(uint32_t tensor, Mode mode, int64_t step,
                  entries->end());
 }
 
+void IndexedFiles::AppendTensorsAt(Mode mode, int64_t step, std::vector<uint32_t> *tensors) const {
+  const auto before = static_cast<ptrdiff_t>(tensors->size());
+  const std::span<const uint32_t> files = FilesAt(mode, step);
+  for (const uint32_t id : files) {
+    const Layout &layout = layouts_[LayoutOf(files_[id])];
+    for (const uint32_t row : layout.order) tensors->push_back(layout.rows[row].tensor);
+  }
+  const auto begin = tensors->begin() + before;
+  if (files.size() > 1) std::sort(begin, tensors->end());
+  tensors->erase(std::unique(begin, tensors->end()), tensors->end());
+}
+
 bool IndexedFiles::Has(uint32_t tensor, Mode mode) const {
   if (tensor >= places_.size()) return false;
   const std::vector<Place> &places = places_[tensor];

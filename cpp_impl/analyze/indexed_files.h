@@ -58,6 +58,9 @@ class IndexedFiles {
   // Returns every entry of a tensor at a mode's step, by worker and kind.  Valid until the next
   // call.
   std::span<const Entry> At(uint32_t tensor, Mode mode, int64_t step) const;
+  // Appends the tensors with an entry at a mode's step, ascending, each once.  It does not look at
+  // the other tensors: a step may have few of very many.
+  void AppendTensorsAt(Mode mode, int64_t step, std::vector<uint32_t> *tensors) const;
   bool Has(uint32_t tensor, Mode mode) const;
   // Returns the steps at which a tensor was saved, ascending; a step may be repeated.
   std::vector<SavedStep> Steps(uint32_t tensor, Mode mode) const;

@@ -46,8 +46,9 @@ TensorEntries &TensorTable::GetOrCreate(std::string_view name) {
   auto found = tensors_.find(name);
   if (found == tensors_.end()) {
     sorted_.clear();
-    auto tensor = std::make_unique<Tensor>(name, static_cast<uint32_t>(tensors_.size()), files_);
+    auto tensor = std::make_unique<Tensor>(name, static_cast<uint32_t>(by_number_.size()), files_);
     const std::string_view key = tensor->entries.Name();
+    by_number_.push_back(&tensor->entries);
     found = tensors_.emplace(key, std::move(tensor)).first;
   }
   if (last_ != nullptr) last_->next = found->second.get();
@@ -106,6 +107,19 @@ void TensorTable::Settle() {
 const TensorEntries *TensorTable::Find(std::string_view name) const {
   const auto found = tensors_.find(name);
   return found == tensors_.end() ? nullptr : &found->second->entries;
+}
+
+std::vector<const TensorEntries *> TensorTable::At(std::span<const ModeStep> places) const {
+  std::vector<uint32_t> numbers;
+  for (const ModeStep &place : places) files_.AppendTensorsAt(place.mode, place.step, &numbers);
+  if (places.size() > 1) {
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  }
+  std::vector<const TensorEntries *> tensors;
+  tensors.reserve(numbers.size());
+  for (const uint32_t number : numbers) tensors.push_back(by_number_[number]);
+  return tensors;
 }
 
 const std::vector<const TensorEntries *> &TensorTable::Sorted() const {

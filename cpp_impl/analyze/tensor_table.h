@@ -11,6 +11,7 @@
 
 #include "analyze/entry.h"
 #include "analyze/indexed_files.h"
+#include "analyze/step_table.h"
 #include "base/mode.h"
 #include "format/index_json.h"
 
@@ -70,6 +71,8 @@ class TensorTable {
 
   // Returns NULL if no tensor has that name.  The pointer stays valid as the table grows.
   const TensorEntries *Find(std::string_view name) const;
+  // Returns the tensors with an entry at a step of any of these modes, each once, in no order.
+  std::vector<const TensorEntries *> At(std::span<const ModeStep> places) const;
   // Returns all tensors, sorted by name.
   const std::vector<const TensorEntries *> &Sorted() const;
 
@@ -86,6 +89,7 @@ class TensorTable {
   IndexedFiles files_;
   std::vector<IndexedFiles::Row> rows_;  // of the file that is added
   std::unordered_map<std::string_view, std::unique_ptr<Tensor>> tensors_;  // by name
+  std::vector<const TensorEntries *> by_number_;
   Tensor *last_ = nullptr;                             // the last tensor found or created
   mutable std::vector<const TensorEntries *> sorted_;  // empty if it must be rebuilt
 };

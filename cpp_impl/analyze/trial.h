@@ -164,6 +164,8 @@ class Trial {
   std::string EventFileOf(const Entry &entry) const SMD_REQUIRES(mutex_);
   RecordPlace PlaceOf(const Entry &entry) const SMD_REQUIRES(mutex_);
   const std::string &FileOf(const Entry &entry) const SMD_REQUIRES(mutex_);
+  // Returns the tensors with entries at a step, each once, in no order.
+  std::vector<const TensorEntries *> TensorsAt(int64_t step, Mode mode) const SMD_REQUIRES(mutex_);
   std::optional<ModeStep> KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const
       SMD_REQUIRES(mutex_);
   Status Gone(int64_t step, Mode mode) const SMD_REQUIRES(mutex_);

@@ -71,6 +71,14 @@ std::optional<ModeStep> Trial::KeyOf(const TensorEntries &tensor, int64_t step, 
   return steps_.ModeStepOf(step);
 }
 
+std::vector<const TensorEntries *> Trial::TensorsAt(int64_t step, Mode mode) const {
+  std::vector<ModeStep> places{{mode, step}};
+  if (mode == Mode::kGlobal) {
+    if (const auto other = steps_.ModeStepOf(step)) places.push_back(*other);
+  }
+  return tensors_.At(places);
+}
+
 std::span<const Entry> Trial::EntriesOf(const TensorEntries &tensor, int64_t step,
                                         Mode mode) const {
   const std::optional<ModeStep> key = KeyOf(tensor, step, mode);
@@ -87,24 +95,22 @@ StepEntries::Item Trial::ItemOf(const TensorEntries &tensor, const Entry &entry)
 Result<std::vector<std::string>> Trial::RecordedNames(int64_t step, Mode mode) {
   SMD_RETURN_IF_ERROR(MaybeRefresh());
   // A tensor of which only the shape was saved has no record, and comes after the others.
-  using Position = std::tuple<std::string_view, uint64_t, const std::string *>;
+  using Position = std::tuple<std::string_view, uint64_t, std::string_view>;
   std::vector<Position> found;
   const MutexLock lock(mutex_);
-  for (const TensorEntries *tensor : tensors_.Sorted()) {
+  for (const TensorEntries *tensor : TensorsAt(step, mode)) {
     std::optional<Position> first;
     for (const Entry &entry : EntriesOf(*tensor, step, mode)) {
       const uint64_t start = entry.kind == EntryKind::Shape() ? UINT64_MAX : entry.start;
-      const Position at{worker_names_[entry.worker], start, &tensor->Name()};
+      const Position at{worker_names_[entry.worker], start, tensor->Name()};
       if (!first || at < *first) first = at;
     }
     if (first) found.push_back(*first);
   }
-  std::stable_sort(found.begin(), found.end(), [](const Position &a, const Position &b) {
-    return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
-  });
+  std::sort(found.begin(), found.end());
   std::vector<std::string> names;
   names.reserve(found.size());
-  for (const Position &each : found) names.push_back(*std::get<2>(each));
+  for (const Position &each : found) names.emplace_back(std::get<2>(each));
   return names;
 }
 
@@ -216,7 +222,7 @@ StepRecords Trial::RecordsAt(int64_t global_step) const {
   const MutexLock lock(mutex_);
   StepRecords found;
   found.records.reserve(usual_records_);
-  for (const TensorEntries *tensor : tensors_.Sorted()) {
+  for (const TensorEntries *tensor : TensorsAt(global_step, Mode::kGlobal)) {
     const std::optional<ModeStep> key = KeyOf(*tensor, global_step, Mode::kGlobal);
     if (!key) continue;
     for (const Entry &entry : tensor->At(key->mode, key->step)) {

@@ -100,12 +100,11 @@ class UpdateNotApplied final : public Rule {
       double &rate = rates_[std::string(sample.Worker())];
       rate = std::max(rate, sample.Scalar().value_or(0));
     } else if (role == kIdle) {
-      idle_[std::string(sample.Worker())].is_now = true;
+      idle_[std::string(sample.Worker())].is_now = is_touched_ = true;
     } else if (role == kMissing) {
       ParameterOf(sample, name.substr(name.find('/') + 1)).is_missing = true;
     } else if (role == kHeld) {
-      UpdatedWeight &parameter =
-          ParameterOf(sample, WeightOfGradient(name.substr(name.find('_') + 1)));
+      auto &parameter = ParameterOf(sample, WeightOfGradient(name.substr(name.find('_') + 1)));
       parameter.is_held_now = sample.Reduce({tensor::ReductionKind::kL2, false}).value_or(0) > 0;
       resets_[std::string(sample.Worker())] = !parameter.is_held_now;
     } else if (role == kGradients || role == kResetGradients) {
@@ -135,6 +134,7 @@ class UpdateNotApplied final : public Rule {
 
   void EndStep(Findings &findings) override {
     for (auto &[worker, batches] : batches_) batches.EndStep();
+    if (!std::exchange(is_touched_, false)) return;  // most steps, of weights that are seldom saved
     for (auto &[worker, parameters] : workers_) {
       const bool has_gradients =
           std::any_of(parameters.begin(), parameters.end(),
@@ -196,6 +196,7 @@ class UpdateNotApplied final : public Rule {
 
   // Returns the parameter that the sample is of.
   UpdatedWeight &ParameterOf(const Sample &sample, std::string_view weight) {
+    is_touched_ = true;
     UpdatedWeight *&known = known_.Of(sample);
     if (known != nullptr) return *known;
     Parameters &parameters = workers_[std::string(sample.Worker())];
@@ -485,8 +486,7 @@ class UpdateNotApplied final : public Rule {
       if (!parameter.ever_had_gradient) continue;
       ++found.with;
       kinds.insert(KindOfWeight(key));
-      const auto &first = parameter.first;
-      if (first && IsTelling(*first)) trained.insert(*first);
+      if (parameter.first && IsTelling(*parameter.first)) trained.insert(*parameter.first);
     }
     for (auto &[key, parameter] : parameters) {
       if (!IsLeftOut(parameter)) continue;
@@ -530,6 +530,7 @@ class UpdateNotApplied final : public Rule {
   std::map<std::string, double> rates_;             // by worker, the largest of this step
   std::map<std::string, bool> resets_;              // by worker: it was seen to reset gradients
   bool are_reset_ = false;                          // as a collection says
+  bool is_touched_ = false;                         // a parameter, or idleness, at this step
 };
 
 constexpr ParameterSpec kParameters[] = {

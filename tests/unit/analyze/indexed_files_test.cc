@@ -124,8 +124,9 @@ TEST_F(IndexedFilesTest, AgreesWithAMapOfRandomFiles) {
                                          row.number.dtype};
     }
     if (i % 500 != 499) continue;
-    for (uint32_t tensor = 0; tensor < 8; ++tensor) {
-      for (int64_t at = 0; at < 400; ++at) {
+    for (int64_t at = 0; at < 400; ++at) {
+      std::vector<uint32_t> saved;
+      for (uint32_t tensor = 0; tensor < 8; ++tensor) {
         std::vector<Kept> wanted;
         for (uint16_t each = 0; each < 3; ++each) {
           const auto found = all.find({tensor, at, each});
@@ -136,7 +137,11 @@ TEST_F(IndexedFilesTest, AgreesWithAMapOfRandomFiles) {
           got.emplace_back(entry.start, entry.crc32c, entry.number.number, entry.number.dtype);
         }
         ASSERT_EQ(got, wanted) << tensor << " at " << at;
+        if (!wanted.empty()) saved.push_back(tensor);
       }
+      std::vector<uint32_t> told;
+      files_.AppendTensorsAt(Mode::kTrain, at, &told);
+      ASSERT_EQ(told, saved) << "at " << at;
     }
   }
 }
