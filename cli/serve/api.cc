@@ -12,6 +12,7 @@ ApiFunction FindApi(const std::string &path) {
       {"/api/times", AnswerTimes},
       {"/api/configuration", AnswerConfiguration},
       {"/api/profile", AnswerProfile},
+      {"/api/report", AnswerReport},
       {"/api/heat", AnswerHeat},
       {"/api/cell", AnswerCell},
       {"/findings.json", AnswerFindings},

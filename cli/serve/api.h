@@ -43,6 +43,8 @@ Response AnswerTimes(const ApiContext &context, const Request &request);
 Response AnswerConfiguration(const ApiContext &context, const Request &request);
 // /api/profile?id=: where the time goes, see Profiles.
 Response AnswerProfile(const ApiContext &context, const Request &request);
+// /api/report?id=: what `smdebug report` writes of the run, to be saved as a file.
+Response AnswerReport(const ApiContext &context, const Request &request);
 // /api/heat?id=&group=&text=&measure=&worker=&first=&end=&columns=&from=&count=: layers over steps.
 Response AnswerHeat(const ApiContext &context, const Request &request);
 // /api/cell?id=&tensor=&step=&worker=: the histogram and the values of a tensor at a step.

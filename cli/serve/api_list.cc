@@ -168,7 +168,13 @@ Response AnswerRuns(const ApiContext &context, const Request &request) {
   return JsonResponse(json.EndObject().Take());
 }
 
+// Another program that asks again and again sees what a page would show.
+void RankAll(const ApiContext &context) {
+  RankBySummaries("findings", context.runs.All(), &context.runs);
+}
+
 Response AnswerFindings(const ApiContext &context, const Request &) {
+  RankAll(context);
   JsonWriter json;
   json.BeginObject().Key("runs").BeginArray();
   for (const std::shared_ptr<OpenRun> &open : context.runs.Opened()) {
@@ -186,6 +192,7 @@ Response AnswerFindings(const ApiContext &context, const Request &) {
 }
 
 Response AnswerMetrics(const ApiContext &context, const Request &) {
+  RankAll(context);
   const std::vector<RunPtr> runs = context.runs.All();
   std::string out;
   const auto whole = [](int64_t number) {

@@ -7,6 +7,7 @@
 #include "elements.h"
 #include "finding_json.h"
 #include "report/profile_report.h"
+#include "rule_advice.h"
 #include "serve/api.h"
 #include "serve/series.h"
 #include "text.h"
@@ -85,6 +86,7 @@ void ResultsToJson(const Judge::State &state, JsonWriter *json) {
   for (const RuleResult &result : state.results) {
     json->BeginObject().Key("rule").Text(result.rule).Key("status").Text(Name(result.status));
     json->Key("findings").Whole(result.finding_count);
+    json->Key("advice").Text(std::string(AdviceFor(result.rule)));
     json->Key("message").Text(result.message).EndObject();
   }
   json->EndArray();
@@ -170,12 +172,11 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   json.Key("steps").Whole(static_cast<int64_t>(steps->steps.size()));
   json.Key("first").Whole(steps->steps.empty() ? 0 : steps->steps.front());
   json.Key("last").Whole(steps->Last()).Key("ended").Bool(steps->has_ended);
-  json.Key("modes").BeginObject();
-  std::map<Mode, int64_t> modes;
-  for (const int8_t mode : steps->modes) ++modes[static_cast<Mode>(mode)];
-  for (const auto &[mode, count] : modes) json.Key(ModeName(mode)).Whole(count);
-  json.EndObject().Key("workers").Texts(run->GetTrial().Workers());
+  steps->ModesToJson(&json.Key("modes"));
+  json.Key("workers").Texts(run->GetTrial().Workers());
   json.Key("tensors").Whole(static_cast<int64_t>(tensors->size()));
+  json.Key("begun").Whole(known->row.first_time / 1'000'000);  // seconds since 1970
+  json.Key("last_time").Whole(known->row.last_time / 1'000'000);
   const bool has_loss = known->summary && known->summary->loss;
   has_loss ? json.Key("loss").Number(*known->summary->loss) : json.Key("loss").Null();
   json.Key("profile").Bool(!report::FindProfile(known->row.path).empty());

@@ -46,6 +46,22 @@ bool HasBegunAgain(const Cursor::Place &known, int64_t job, int64_t last) {
   return is_another || last < known.step;
 }
 
+int64_t CountTensors(OpenRun *run) {
+  try {
+    return static_cast<int64_t>(run->Tensors()->size());
+  } catch (const Error &) {
+    return -1;  // the page's own requests say why
+  }
+}
+
+void StateToJson(const StepTable &steps, const Judge &judge, JsonWriter *json) {
+  json->Key("last").Whole(steps.Last());
+  json->Key("steps").Whole(static_cast<int64_t>(steps.steps.size()));
+  steps.ModesToJson(&json->Key("modes"));
+  json->Key("ended").Bool(steps.has_ended).Key("evaluated").Whole(judge.EvaluatedTo());
+  json->Key("count").Whole(static_cast<int64_t>(judge.Count()));
+}
+
 }  // namespace
 
 Hub::Hub(Runs &runs) : runs_(runs), thread_([this] { Run(); }) {}
@@ -251,12 +267,12 @@ bool Hub::AddRun(View *view, size_t index, JsonWriter *json) {
       run.GetJudge().Since(static_cast<size_t>(place->second.findings));
   const int64_t evaluated = run.GetJudge().EvaluatedTo();
   const bool grows = steps->Last() > place->second.step;
-  const std::string state = std::to_string(evaluated) + (steps->has_ended ? " ended" : "");
+  const int64_t tensors = CountTensors(&run);  // the page asks for those that are new
+  const std::string state = std::to_string(evaluated) + " " + std::to_string(tensors) +
+                            (steps->has_ended ? " ended" : "");
   if (!grows && findings.empty() && view->sent[id] == state) return false;
-  json->BeginObject().Key("id").Text(id).Key("last").Whole(steps->Last());
-  json->Key("steps").Whole(static_cast<int64_t>(steps->steps.size()));
-  json->Key("ended").Bool(steps->has_ended).Key("evaluated").Whole(evaluated);
-  json->Key("count").Whole(static_cast<int64_t>(run.GetJudge().Count()));
+  json->BeginObject().Key("id").Text(id).Key("tensors").Whole(tensors);
+  StateToJson(*steps, run.GetJudge(), json);
   if (!findings.empty()) {
     json->Key("findings").BeginArray();
     for (const Finding &finding : findings) ToJson(finding, json);

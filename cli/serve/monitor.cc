@@ -46,7 +46,10 @@ const NamedTensor *ChooseLoss(const Inventory &tensors) {
     const bool is_loss = IsLoss(tensor.name, tensor.collections);
     const bool is_validation = tensor.name.find("val") != std::string::npos ||
                                tensor.name.find("test") != std::string::npos;
-    const bool is_plain = tensor.name == "loss" || tensor.name == "train_loss";
+    constexpr std::string_view kScalar = "scalar/";
+    const std::string_view name = tensor.name;
+    const std::string_view own = name.substr(name.starts_with(kScalar) ? kScalar.size() : 0);
+    const bool is_plain = own == "loss" || own == "train_loss";
     const int rank = is_loss ? (is_plain ? 0 : is_validation ? 2 : 1) : 3;
     if (rank >= best_rank) continue;
     best = &tensor;

@@ -77,6 +77,14 @@ void AddModes(const StepTable &table, Points *points) {
 
 }  // namespace
 
+void StepTable::ModesToJson(JsonWriter *json) const {
+  std::map<Mode, int64_t> counts;
+  for (const int8_t mode : modes) ++counts[static_cast<Mode>(mode)];
+  json->BeginObject();
+  for (const auto &[mode, count] : counts) json->Key(ModeName(mode)).Whole(count);
+  json->EndObject();
+}
+
 OpenRun::OpenRun(std::string id, std::string name, const std::string &path,
                  const TrialArguments &arguments, const RuleChoice &rules)
     : id_(std::move(id)),
@@ -109,18 +117,19 @@ std::shared_ptr<const StepTable> OpenRun::Steps() const {
 }
 
 std::shared_ptr<const Inventory> OpenRun::Tensors() {
+  std::pair<int64_t, bool> of;
   {
     const std::lock_guard lock(mutex_);
-    const bool is_fresh =
-        tensors_ && (steps_->has_ended && inventory_taken_ == Clock::time_point::max());
-    if (is_fresh || (tensors_ && Clock::now() - inventory_taken_ < kBetweenInventories))
-      return tensors_;
+    of = {steps_->Last(), steps_->has_ended};
+    const bool is_recent = Clock::now() - inventory_taken_ < kBetweenInventories;
+    const bool is_fresh = inventory_of_ == of || (is_recent && !of.second);
+    if (tensors_ && is_fresh) return tensors_;
   }
-  const bool has_ended = Steps()->has_ended;
   auto taken = std::make_shared<const Inventory>(TakeInventory());
   const std::lock_guard lock(mutex_);
   tensors_ = std::move(taken);
-  inventory_taken_ = has_ended ? Clock::time_point::max() : Clock::now();
+  inventory_taken_ = Clock::now();
+  inventory_of_ = of;
   return tensors_;
 }
 

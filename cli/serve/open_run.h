@@ -33,6 +33,8 @@ struct StepTable {
   std::vector<int8_t> modes;   // each a Mode: there are very many
   bool has_ended = false;
 
+  // Writes how many steps each mode has, as an object.
+  void ModesToJson(JsonWriter *json) const;
   Mode ModeAt(size_t place) const { return static_cast<Mode>(modes[place]); }
   int64_t Last() const { return steps.empty() ? -1 : steps.back(); }
 };
@@ -89,6 +91,7 @@ class OpenRun {
   std::shared_ptr<const StepTable> steps_ = std::make_shared<StepTable>();
   std::shared_ptr<const Inventory> tensors_;
   Clock::time_point inventory_taken_{};
+  std::pair<int64_t, bool> inventory_of_{-1, false};  // the last step, and whether it is the last
 
   struct KeptCurve {
     Curve curve;

@@ -1,6 +1,7 @@
 #include "serve/runs.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "serve/request.h"
 
@@ -12,6 +13,7 @@ constexpr size_t kMostOpenBytes = 24 << 20;  // estimated
 constexpr size_t kFewestOpen = 2;
 constexpr size_t kMostWanted = 200;
 constexpr std::chrono::seconds kWantedFor{30};
+constexpr std::chrono::seconds kRankedFor{150};  // most programs ask each minute
 constexpr size_t kMostRanked = 20'000;
 
 std::string IdOf(const std::string &path) {
@@ -38,6 +40,18 @@ bool HasBegunAgain(const ListedRun &before, const ListedRun &now) {
          (before.state == "finished" && now.state != "finished");
 }
 
+// Gives runs of several paths that have one name a longer part of their paths.
+void TellApart(std::vector<ListedRun> *rows) {
+  std::map<std::string, size_t> count;
+  for (const ListedRun &row : *rows) ++count[row.name];
+  for (ListedRun &row : *rows) {
+    if (count[row.name] < 2) continue;
+    const size_t own = row.path.rfind(row.name);
+    const size_t above = own == std::string::npos || own < 2 ? 0 : row.path.rfind('/', own - 2);
+    row.name = row.path.substr(above == std::string::npos || above == 0 ? 0 : above + 1);
+  }
+}
+
 }  // namespace
 
 Runs::Runs(RunChoice choice, const TrialArguments &arguments)
@@ -52,26 +66,11 @@ void Runs::Scan() {
     const std::lock_guard lock(mutex_);
     known = runs_;
   }
-  bool has_changed = false;
+  std::vector<ListedRun> rows;
   for (const std::string &path : choice_.paths) {
     try {
-      for (ListedRun &row : ListRuns(path, choice_.settings)) {
-        std::string id = IdOf(row.path);
-        // Two paths with one hash.
-        while (runs.count(id) > 0 && runs[id]->row.path != row.path) id = IdOf(id);
-        const auto before = known.find(id);
-        if (before != known.end() && IsSame(before->second->row, row)) {
-          runs[id] = before->second;
-          continue;
-        }
-        has_changed = true;
-        auto summary = before == known.end() ? nullptr : before->second->summary;
-        if (before != known.end() && HasBegunAgain(before->second->row, row)) {
-          summary = nullptr;
-          begun_again.insert(id);
-        }
-        runs[id] = std::make_shared<const Run>(Run{id, std::move(row), std::move(summary)});
-      }
+      std::vector<ListedRun> listed = ListRuns(path, choice_.settings);
+      std::move(listed.begin(), listed.end(), std::back_inserter(rows));
     } catch (const Error &error) {
       problems.emplace_back(error.what());
       // A path that cannot be reached for a moment keeps its runs.
@@ -79,6 +78,25 @@ void Runs::Scan() {
         if (run->row.path.starts_with(path)) runs.try_emplace(id, run);
       }
     }
+  }
+  TellApart(&rows);
+  bool has_changed = false;
+  for (ListedRun &row : rows) {
+    std::string id = IdOf(row.path);
+    // Two paths with one hash.
+    while (runs.count(id) > 0 && runs[id]->row.path != row.path) id = IdOf(id);
+    const auto before = known.find(id);
+    if (before != known.end() && IsSame(before->second->row, row)) {
+      runs[id] = before->second;
+      continue;
+    }
+    has_changed = true;
+    auto summary = before == known.end() ? nullptr : before->second->summary;
+    if (before != known.end() && HasBegunAgain(before->second->row, row)) {
+      summary = nullptr;
+      begun_again.insert(id);
+    }
+    runs[id] = std::make_shared<const Run>(Run{id, std::move(row), std::move(summary)});
   }
   Exchange(std::move(runs), std::move(problems), begun_again, has_changed);
 }
@@ -181,14 +199,19 @@ std::vector<std::shared_ptr<OpenRun>> Runs::Opened() const {
   return all;
 }
 
-void Runs::Want(const std::vector<std::string> &ids) { Note(ids, kMostWanted, &wanted_); }
+void Runs::Want(const std::vector<std::string> &ids) {
+  Note(ids, kMostWanted, kWantedFor, &wanted_);
+}
 
-void Runs::Rank(const std::vector<std::string> &ids) { Note(ids, kMostRanked, &ranked_); }
+void Runs::Rank(const std::vector<std::string> &ids) {
+  Note(ids, kMostRanked, kRankedFor, &ranked_);
+}
 
-void Runs::Note(const std::vector<std::string> &ids, size_t most, Wishes *wishes) {
+void Runs::Note(const std::vector<std::string> &ids, size_t most, Clock::duration lasting,
+                Wishes *wishes) {
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
-  std::erase_if(*wishes, [&](const auto &each) { return now - each.second > kWantedFor; });
+  std::erase_if(*wishes, [&](const auto &each) { return now - each.second > lasting; });
   for (const std::string &id : ids) {
     const bool has_place = wishes->size() < most || wishes->count(id) > 0;
     if (runs_.count(id) > 0 && has_place) (*wishes)[id] = now;
@@ -203,7 +226,7 @@ std::vector<std::string> Runs::Wanted() const {
     if (now - time <= kWantedFor) ids.push_back(id);
   }
   for (const auto &[id, time] : ranked_) {
-    if (now - time <= kWantedFor && wanted_.count(id) == 0) ids.push_back(id);
+    if (now - time <= kRankedFor && wanted_.count(id) == 0) ids.push_back(id);
   }
   return ids;
 }

@@ -61,11 +61,14 @@ class Runs {
   std::shared_ptr<const Run> Find(const std::string &id) const;
   std::vector<std::string> Problems() const;
   const Settings &GetSettings() const { return choice_.settings; }
+  const RuleChoice &Rules() const { return choice_.rules; }
 
   // Opens a run, and closes those that were not used for the longest time if they are too many.
   // Fails as Find() and OpenRun().
   std::shared_ptr<OpenRun> Open(const std::string &id);
   bool IsOpen(const std::string &id) const;
+  // Opens the run's trial for one use.  Fails as TrialArguments::Open().
+  Trial OpenTrial(const Run &run) const { return arguments_.Open(run.row.path); }
   std::vector<std::shared_ptr<OpenRun>> Opened() const;
 
   // Asks for a summary of these runs, for a while.
@@ -81,7 +84,8 @@ class Runs {
 
   using Wishes = std::map<std::string, Clock::time_point>;  // by id, when
 
-  void Note(const std::vector<std::string> &ids, size_t most, Wishes *wishes);
+  void Note(const std::vector<std::string> &ids, size_t most, Clock::duration lasting,
+            Wishes *wishes);
   void Close();
   // Replaces what was known.  The runs of `begun_again` are read anew.
   void Exchange(std::map<std::string, std::shared_ptr<const Run>> runs,

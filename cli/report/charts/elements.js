@@ -43,8 +43,8 @@ function checkbox(label, isOn, onChange) {
   return make('label', {}, box, label);
 }
 // Creates a slider from 0 to `most`.
-function slider(label, most, step, onChange) {
-  const input = make('input', { type: 'range', min: 0, max: most, step, value: 0 });
+function slider(label, most, step, onChange, chosen = 0) {
+  const input = make('input', { type: 'range', min: 0, max: most, step, value: chosen });
   input.addEventListener('input', () => onChange(Number(input.value)));
   return make('label', {}, label, input);
 }

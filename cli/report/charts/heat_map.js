@@ -223,11 +223,11 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
     [...labels.children].forEach((child, i) => { child.textContent = shortened(nameOf(rows[i]), most); });
     drawAxis();
   }
-  function writeFoot(seen) {
+  function writeFoot(seen, hasSmaller) {
     const has = (test) => rows.some((row) => row.values.some(test));
     const sample = (colour, text) => make('span', {}, make('i', { class: 'swatch', style: `background:${colour}` }), text);
     foot.replaceChildren(...[
-      seen.length ? make('span', {}, formatNumber(scale.least), ramp(), formatNumber(scale.most)) : null,
+      seen.length ? make('span', {}, `${hasSmaller ? '≤ ' : ''}${formatNumber(scale.least)}`, ramp(), formatNumber(scale.most)) : null,
       has((value) => value === 0) ? sample(`linear-gradient(${ZERO_COLOUR} 42%, ${ZERO_INK} 42%, ${ZERO_INK} 56%, ${ZERO_COLOUR} 56%)`, zeroText) : null,
       has((value) => value !== null && !Number.isFinite(value)) ? sample(`linear-gradient(150deg, ${ODD_COLOUR} 42%, #fff 44%, #fff 56%, ${ODD_COLOUR} 58%)`, 'NaN or infinite') : null,
       has((value) => value === null) || ends.some((end, i) => i && end[0] > ends[i - 1][1]) ? make('span', {}, 'blank: not saved') : null,
@@ -252,7 +252,7 @@ function drawHeatMap(element, data, { label, zeroText = '0', xTitle = 'step', gr
     measure();
     redraw();
     writeLabels();
-    writeFoot(seen);
+    writeFoot(seen, sizes.some((size) => size > 0 && size < most * 1e-12));
   }
   update(data);
   function draw() {

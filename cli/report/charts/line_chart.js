@@ -85,17 +85,19 @@ function drawAxes(svg, x, y, { left, right, top, bottom }, counts, titles = {}) 
   }
   svg.append(makeSvg('line', { class: 'axis', x1: left, x2: right, y1: bottom, y2: bottom }));
   if (titles.x) svg.append(makeSvg('text', { class: 'axis-title', x: (left + right) / 2, y: bottom + 30, 'text-anchor': 'middle' }, titles.x));
-  if (titles.y) svg.append(makeSvg('text', { class: 'axis-title', x: 0, y: top - 8 }, titles.y));
+  if (titles.y) svg.append(makeSvg('text', { class: 'axis-title', x: 0, y: 12 }, titles.y));
 }
 
 // Draws numbers with findings as dotted lines, with the numbers of the rules on top.
 function drawMarks(svg, x, marks, top, bottom) {
   const byPlace = new Map();
   for (const { x: place, label } of marks) byPlace.set(place, [...(byPlace.get(place) || []), label].filter(Boolean));
+  const colours = new Map(marks.map(({ x: place, colour }) => [place, colour]));
   let last = null;
   for (const place of [...byPlace.keys()].sort((a, b) => a - b)) {
     if (!(x(place) >= x(x.least) - 1 && x(place) <= x(x.most) + 1)) continue;
-    svg.append(makeSvg('line', { class: 'mark', x1: x(place), x2: x(place), y1: top, y2: bottom }));
+    const colour = colours.get(place);
+    svg.append(makeSvg('line', { class: colour === undefined ? 'mark' : `mark s${colour % COLOURS}`, x1: x(place), x2: x(place), y1: top, y2: bottom }));
     const label = byPlace.get(place).join(' ');
     if (last && x(place) < last.right) {
       last.text.textContent += ` ${label}`;
@@ -145,7 +147,7 @@ function smoothed(values, weight) {
   return result;
 }
 
-// Data: {lines: [{label, colour, dash, x, y}], marks: [{x, label}], limit, hidden}: `x` ascends, and may be a typed array as
+// Data: {lines: [{label, colour, dash, x, y}], marks: [{x, label, colour: of its run, if there are several}], limit, hidden}: `x` ascends, and may be a typed array as
 // `y`; `limit` is a number to compare with, or null; `hidden` is the number of lines that are not in the data.
 // Options: title; hasHeading; height; xTitle and yTitle of the axes; canSwitch: the user can select a logarithmic scale;
 // ends, numbers that the x axis includes, and leastLeft, pixels left of the plot, which align charts below each other;

@@ -4,18 +4,28 @@ import { get } from './api.js';
 
 const MOST_AXES = 10;
 
-const numberOf = (text) => (text !== undefined && text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : null);
+// Returns a number, a text, or null for what a run has not.
+function valueOf(text) {
+  if (text === undefined || text.trim() === '') return null;
+  return Number.isFinite(Number(text)) ? Number(text) : text;
+}
+// Reports whether the values can stand on an axis: numbers, or few texts.
+function fits(values) {
+  const seen = values.filter((value) => value !== null);
+  const differing = new Set(seen).size;
+  return seen.length > 1 && differing > 1 && (seen.every((value) => typeof value === 'number') || differing <= MOST_TEXTS);
+}
 
-// Draws an axis for each number that differs; the last one is the loss.
+// Draws an axis for each number or text that differs; the last one is the loss.
 function drawNumbers(place, runs, keys, configurations) {
   // What the library records by itself is no hyper-parameter.
   const axes = keys.filter((key) => !/^(run\.|collection |workers$)/.test(key))
-    .map((key) => ({ title: key.replace(/^hyperparameter /, ''), values: configurations.map((each) => numberOf(each[key])) }))
-    .filter((axis) => axis.values.filter((value) => value !== null).length > 1 && new Set(axis.values).size > 1).slice(0, MOST_AXES);
+    .map((key) => ({ title: key.replace(/^hyperparameter /, ''), values: configurations.map((each) => valueOf(each[key])) }))
+    .filter((axis) => fits(axis.values)).slice(0, MOST_AXES);
   const losses = runs.map((run) => (run.loss === null ? null : toNumber(run.loss)));
   if (losses.filter(Number.isFinite).length > 1) axes.push({ title: 'last loss', values: losses });
   if (axes.length < 2) return;
-  const card = make('div', { class: 'card' }, make('h3', {}, 'Numbers that differ, and the loss'));
+  const card = make('div', { class: 'card' }, make('h3', {}, 'What differs, and the loss'));
   place.append(card);
   drawParallel(card, axes, runs.map((run, i) => ({ label: run.name, colour: i })));
 }

@@ -9,6 +9,7 @@ const MOST_WORKERS = 4;
 const PIXELS = 900;  // a chart is at most so wide; zooming reads details
 const MOST_GROWN = 6000;  // points that came by events, before they are read again, thinned
 const GROUP = 'steps';
+const TENSOR_DASHES = [null, '6 3', '1.5 3', '8 3 2 3'];
 const MODES = { T: 'TRAIN', E: 'EVAL', P: 'PREDICT', G: 'GLOBAL' };
 
 // Returns the request for a run and the lines of its first charts; of several runs, a chart has no line for each worker.
@@ -77,42 +78,51 @@ async function timeAxis(runs, isRelative) {
 
 // ---- charts ----
 
+// What the user has chosen, which outlives charts that are drawn anew.
+export const choices = () => ({ axis: 'step', weight: 0, range: null });
+
 // Returns {series(): those of the charts on the screen, onSeries(call): calls it when these are others, append(run, news),
-// mark(), destroy()}.
-export async function drawCharts(place, runs) {
+// reread(), mark(), destroy()}.
+export async function drawCharts(place, runs, chosen = choices()) {
   runs.forEach((run) => { run.epochs = (run.curves.find((each) => /^(scalar\/)?epoch$/.test(each.tensor)) || {}).tensor; });
   const charts = chartsOf(runs);
   const shown = charts.slice(0, MOST_CHARTS);
   const all = [];  // the series of all charts, in the order of the events' numbers
-  let axis = await AXES.step();
-  let weight = 0;
+  let { weight } = chosen;
   const grid = make('div', { class: 'grid' });
   const note = make('p', { class: 'note' });
   const axes = Object.keys(AXES).filter((name) => name === 'step' || (name === 'epoch' ? runs.every((run) => run.epochs) : runs.every((run) => run.curves.length)));
+  if (!axes.includes(chosen.axis)) chosen.axis = 'step';
+  let axis = await AXES[chosen.axis](runs);
   place.append(make('div', { class: 'controls' },
-    chooser('Horizontal axis', axes, choose),
-    slider('Smoothing', 0.99, 0.01, smooth),
+    chooser('Horizontal axis', axes, choose, axes.indexOf(chosen.axis)),
+    slider('Smoothing', 0.99, 0.01, smooth, weight),
     make('span', { class: 'hint' }, 'Drag over a chart to zoom; double click shows all. Dotted lines mark the first finding of each rule.')), grid, note);
   if (charts.length > shown.length) note.textContent = `${countText(charts.length - shown.length, 'more chart')} are not shown.`;
   if (!charts.length) note.textContent = 'No loss or metric was recorded.';
 
-  const marksOf = () => (axis.title !== 'step' ? [] : runs.flatMap((run) =>
-    [...firstOfRules(run.findings).values()].map((step, i) => ({ x: step, label: runs.length === 1 ? String(i + 1) : '' }))));
+  const marksOf = (chart) => (axis.title !== 'step' ? [] : runs.flatMap((run, r) => (!chart.series.some((each) => each.run === r) ? [] :
+    [...firstOfRules(run.findings).values()].map((step, i) => (runs.length === 1 ? { x: step, label: String(i + 1) } : { x: step, label: '', colour: r })))));
   const dataOf = (chart) => ({
     lines: chart.lines.map((line, _, lines) => ({
       label: labelOfLine(line, lines), colour: line.colour, dash: line.dash, y: line.y,
       x: axis.title === 'step' ? line.steps : line.steps.map((step) => axis.of(line.series.run, step)),
       ...(line.smooth && weight > 0 ? { weight, smooth: line.smooth } : {}),
     })),
-    marks: marksOf(),
+    marks: marksOf(chart),
   });
   function toLines(chart, series, answer) {
     return answer.lines.map((line) => ({
       series, run: runs.length > 1 ? runs[series.run].name : '', tensor: series.tensor, mode: line.mode, worker: series.worker,
       colour: runs.length > 1 ? series.run : chart.series.indexOf(series) + (line.mode === 'EVAL' && chart.series.length === 1 ? 1 : 0),
-      dash: DASHES[line.mode], steps: line.points.steps, y: numbers(line.points.values), smooth: line.smooth ? numbers(line.smooth) : null,
+      dash: runs.length > 1 ? dashOf(chart, series, line.mode) : DASHES[line.mode], steps: line.points.steps, y: numbers(line.points.values), smooth: line.smooth ? numbers(line.smooth) : null,
       isWhole: line.count === line.points.steps.length,
     }));
+  }
+  // Of several runs, the colour tells the run, so that the dash tells its tensors apart.
+  function dashOf(chart, series, mode) {
+    const tensors = [...new Set(chart.series.map((each) => each.tensor))];
+    return tensors.length > 1 ? TENSOR_DASHES[tensors.indexOf(series.tensor) % TENSOR_DASHES.length] : DASHES[mode];
   }
   // Returns the lines that came with the run, once.
   function takeFirst({ run, tensor, worker }) {
@@ -160,6 +170,7 @@ export async function drawCharts(place, runs) {
   async function choose(i) {
     try {
       axis = await AXES[axes[i]](runs);
+      chosen.axis = axes[i];
       shown.forEach((chart) => chart.drawn.destroy());
       shown.forEach(draw);
     } catch (error) {
@@ -168,7 +179,7 @@ export async function drawCharts(place, runs) {
   }
   let reading = Promise.resolve();
   function smooth(next) {
-    weight = next;
+    weight = chosen.weight = next;
     // The server averages all points, also those that are not drawn.
     const isThinned = shown.some((chart) => chart.lines.some((line) => !line.isWhole));
     const apply = () => shown.forEach((chart) => {
@@ -192,15 +203,17 @@ export async function drawCharts(place, runs) {
       title: chart.title, xTitle: axis.title, group: axis.title === 'step' ? GROUP : 'time',
       titleOf: axis.title === 'step' ? undefined : (x) => `${formatNumber(x)} ${axis.title.split(' ')[0]}`,
       onZoom: (range) => {
+        chosen.range = range;
         shown.forEach((each) => { each.range = range; });
         detail(range);
       },
     });
     if (weight > 0) chart.drawn.smooth(weight);
+    if (chart.range) chart.drawn.zoom(chart.range);
   }
 
   for (const chart of shown) {
-    Object.assign(chart, { lines: [], arrived: null, isSeen: true, isBehind: false });
+    Object.assign(chart, { lines: [], arrived: null, isSeen: true, isBehind: false, range: chosen.axis === 'step' ? chosen.range : null });
     for (const series of chart.series) {
       if (all.length < MOST_SERIES) all.push(series);
     }
@@ -273,6 +286,7 @@ export async function drawCharts(place, runs) {
         else reread(chart);
       }
     },
+    reread: () => shown.forEach(reread),
     mark: () => shown.forEach((chart) => chart.drawn.update(dataOf(chart))),
     destroy() {
       places.disconnect();

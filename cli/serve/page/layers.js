@@ -52,23 +52,37 @@ function histogramOf(value, title) {
   const { least, most, counts, odd, sampled } = value.histogram;
   const place = make('div');
   if (sampled === odd) return make('p', { class: 'note' }, 'No element is finite.');
+  if (least === most) return make('p', { class: 'note' }, `All finite elements are ${formatNumber(toNumber(least))}.`);
   const edges = Array.from({ length: counts.length + 1 }, (_, i) => least + ((most - least) * i) / counts.length);
-  if (least === most) edges.forEach((_, i) => { edges[i] = least + (i - counts.length / 2) * 1e-9; });
   drawRidges(place, { edges, unit: 0, rows: [{ step: title, counts, odd, is_found: false }] }, { label: `Histogram of ${title}` });
   return place;
 }
 
+const MOST_ROWS = 12;
+const MOST_COLUMNS = 12;
+
+function valueText(value) {
+  if (Array.isArray(value)) return value.join(' + i ');
+  const isText = typeof value === 'string' && Number.isNaN(Number(value)) && value !== 'NaN';
+  return isText ? value : formatNumber(Number(value));
+}
+
+// Shows the first values of each row; a tensor of one axis fills rows one after another.
 function valuesTable(cell) {
   const { shape, values, elements } = cell.value;
-  const width = shape.length > 1 ? Math.min(shape[shape.length - 1], 12) : Math.min(elements, 8);
-  const stride = shape.length > 1 ? shape[shape.length - 1] : width;
+  const stride = shape.length > 1 ? Math.max(shape[shape.length - 1], 1) : 8;
+  const width = Math.min(stride, MOST_COLUMNS);
   const rows = [];
-  for (let at = 0; at < values.length && rows.length < 12; at += Math.max(stride, 1)) {
-    rows.push(make('tr', {}, ...values.slice(at, at + width).map((value) => make('td', { class: 'number' }, Array.isArray(value) ? value.join(' + i ') : typeof value === 'string' && Number.isNaN(Number(value)) && value !== 'NaN' ? value : formatNumber(Number(value))))));
+  for (let at = 0; at < values.length && rows.length < MOST_ROWS; at += stride) {
+    const row = values.slice(at, Math.min(at + width, at + stride));
+    rows.push(make('tr', {}, make('th', { scope: 'row' }, String(at)), ...row.map((value) => make('td', { class: 'number' }, valueText(value)))));
   }
+  const shown = rows.reduce((sum, row) => sum + row.children.length - 1, 0);
   const text = `${cell.value.dtype}, ${shape.length ? shape.join(' × ') : 'scalar'}`;
+  const rest = shown < elements ? make('p', { class: 'note' }, `${shown} of ${countText(elements, 'element')}; each row begins with the number of its first. `,
+    make('code', {}, 'smdebug show'), ' prints all.') : null;
   return make('div', {}, make('h4', {}, `Values: ${text}`),
-    make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Values' }, make('table', { class: 'values' }, make('tbody', {}, ...rows))));
+    make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Values' }, make('table', { class: 'values' }, make('tbody', {}, ...rows))), rest);
 }
 
 function statisticsOf(cell) {
@@ -86,9 +100,9 @@ function spreadOf(lines) {
 // Returns {run, grow(), destroy()}.
 export function drawLayerMaps(place, run, isNamed) {
   const measures = Object.keys(MEASURES);
-  const groups = [...run.groups.map((each) => ({ name: each.name, title: `${each.name || 'in no collection'} (${each.tensors})` })), { name: '*', title: 'all' }];
-  const firstGroup = Math.max(0, groups.findIndex((each) => each.name === 'gradients'), 0);
-  const state = { measure: 'l2', group: groups[firstGroup].name, text: '', worker: '', from: 0, range: null };
+  const groupsOf = () => [...run.groups.map((each) => ({ name: each.name, title: `${each.name || 'in no collection'} (${each.tensors})` })), { name: '*', title: 'all' }];
+  const firstGroup = groupsOf().find((each) => each.name === 'gradients') ?? groupsOf()[0];
+  const state = { measure: 'l2', group: firstGroup.name, text: '', worker: '', from: 0, range: null };
   const note = make('p', { class: 'note', role: 'status' });
   const mapPlace = make('div');
   const cellPlace = make('div', { class: 'cell', 'aria-live': 'polite' });
@@ -192,10 +206,17 @@ export function drawLayerMaps(place, run, isNamed) {
   });
   earlier.addEventListener('click', () => { state.from = Math.max(0, state.from - ROWS); load(); });
   later.addEventListener('click', () => { state.from += ROWS; load(); });
+  const groupPlace = make('span');
+  function chooseGroup() {
+    const groups = groupsOf();
+    const at = Math.max(0, groups.findIndex((each) => each.name === state.group));
+    groupPlace.replaceChildren(chooser('Tensors', groups.map((each) => each.title), set('group', groups.map((each) => each.name)), at));
+  }
+  chooseGroup();
   const card = make('div', { class: 'card long' }, isNamed ? make('h3', {}, run.name) : null,
     make('div', { class: 'controls' },
       chooser('Measure', Object.values(MEASURES), set('measure', measures)),
-      chooser('Tensors', groups.map((each) => each.title), set('group', groups.map((each) => each.name)), firstGroup),
+      groupPlace,
       run.workers.length > 1 ? chooser('Worker', ['first', ...run.workers], set('worker', ['', ...run.workers])) : null,
       make('label', {}, 'Find', search), earlier, later), note, mapPlace, cellPlace);
   place.append(card);
@@ -207,6 +228,11 @@ export function drawLayerMaps(place, run, isNamed) {
   load();
   return {
     run,
+    // The run's groups have changed.
+    regroup() {
+      chooseGroup();
+      this.grow();
+    },
     // Steps were added: reads them, unless the user looks at a part or the map is not on the screen.
     grow() {
       hasGrown = true;

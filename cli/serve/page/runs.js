@@ -1,8 +1,8 @@
 // One run, or several side by side.
 
-import { get, watch } from './api.js';
+import { get, settled, watch } from './api.js';
 import { alertOf } from './alerts.js';
-import { drawCharts, runQuery } from './curves.js';
+import { choices, drawCharts, runQuery } from './curves.js';
 import { drawLayerMaps } from './layers.js';
 import { drawFindings } from './findings.js';
 import { drawRunProfile } from './profile.js';
@@ -26,6 +26,13 @@ function takeFirst(ids) {
 const whenIdle = window.requestIdleCallback ?? setTimeout;  // Safari has none
 const painted = () => new Promise((resolve) => { requestAnimationFrame(() => whenIdle(resolve, { timeout: 100 })); });
 
+function durationOf(run) {
+  const seconds = Math.max(0, (run.state === 'running' && !run.ended ? Date.now() / 1000 : run.last_time) - run.begun);
+  const parts = [[Math.floor(seconds / 3600), 'h'], [Math.floor(seconds / 60) % 60, 'min'], [Math.floor(seconds) % 60, 's']];
+  const first = Math.max(0, parts.findIndex(([count]) => count > 0));
+  return (seconds < 1 ? ['under 1 s'] : parts.slice(first, first + 2).map((part) => part.join(' '))).join(' ');
+}
+
 function drawFacts(place, run) {
   const fact = (name, value) => make('div', {}, make('dt', {}, name), make('dd', {}, value));
   const state = run.ended ? 'finished' : run.state;
@@ -33,9 +40,11 @@ function drawFacts(place, run) {
     fact('State', make('span', { class: `state ${state}` }, state)),
     fact('Steps', run.steps ? `${run.steps} (${run.first} to ${run.last})` : 'none'),
     fact('Evaluated', run.evaluated >= run.last ? 'all steps' : `up to step ${run.evaluated}`),
+    ...(run.begun > 0 ? [fact('Begun', new Date(run.begun * 1000).toISOString().replace('T', ' ').slice(0, 19) + ' UTC'), fact('Duration', durationOf(run))] : []),
     fact('Workers', String(run.workers.length)), fact('Tensors', String(run.tensors)),
     fact('Modes', Object.entries(run.modes).map(([mode, count]) => `${mode} ${count}`).join(', ') || 'none'),
-    fact('Path', make('code', {}, run.path)));
+    fact('Path', make('code', {}, run.path)),
+    fact('Report', make('a', { href: `/api/report?id=${run.id}`, download: '' }, 'save as one file')));
 }
 
 // `restart()` is called when another job has taken the place of one.
@@ -66,16 +75,58 @@ export function showRuns(place, ids, restart) {
     const profile = section('profile', 'Where the time goes');
     const hasProfile = runs.length === 1 && runs[0].profile;
     const configurations = section('configurations', runs.length > 1 ? 'What differs' : 'Configuration');
-    place.append(curves.element, ...(runs.some((run) => run.groups.length) ? [layers.element] : []),
-      ...(hasProfile ? [profile.element] : []), configurations.element);
-    const charts = await drawCharts(curves.place, runs);
+    layers.element.hidden = !runs.some((run) => run.groups.length);
+    place.append(curves.element, layers.element, ...(hasProfile ? [profile.element] : []), configurations.element);
+    const chosen = choices();
+    let charts = await drawCharts(curves.place, runs, chosen);
     if (isGone) return charts.destroy();
-    parts.push(charts);
     await painted();  // the curves come first
-    if (isGone) return undefined;
-    const maps = runs.filter((run) => run.groups.length).map((run) => drawLayerMaps(layers.place, run, runs.length > 1));
-    parts.push(...maps, drawConfigurations(configurations.place, runs));
+    if (isGone) return charts.destroy();
+    const maps = new Map();
+    function drawMaps() {
+      for (const run of runs) {
+        if (maps.has(run)) maps.get(run).regroup();
+        else if (run.groups.length) maps.set(run, drawLayerMaps(layers.place, run, runs.length > 1));
+      }
+      layers.element.hidden = maps.size === 0;
+    }
+    drawMaps();
+    parts.push(drawConfigurations(configurations.place, runs), { destroy: () => [charts, ...maps.values()].forEach((part) => part.destroy()) });
     if (hasProfile) parts.push(drawRunProfile(profile.place, runs[0]));
+
+    // Reads what a run has, anew: tensors may come late, as the loss of a validation.
+    let isRenewing = false;
+    const renew = settled(async () => {
+      if (isRenewing) return renew();
+      isRenewing = true;
+      try {
+        const namesOf = () => JSON.stringify(runs.map((run) => [run.workers, run.curves.map((each) => each.tensor)]));
+        const before = namesOf();
+        const now = await Promise.all(ids.map((id) => get('/api/run', runQuery(id, ids.length))));
+        if (isGone) return undefined;
+        now.forEach(({ curves: lines, groups, tensors, workers, rules, begun, last_time }, i) => {
+          Object.assign(runs[i], { curves: lines, groups, tensors, workers, rules, begun, last_time });
+          drawFacts(heads[i].facts, runs[i]);
+          heads[i].findings.update(runs[i]);
+        });
+        drawMaps();
+        if (namesOf() === before) return undefined;
+        const fresh = make('div');
+        const next = await drawCharts(fresh, runs, chosen);
+        if (isGone) return next.destroy();
+        charts.destroy();
+        charts = next;
+        curves.place.replaceChildren(fresh);
+        charts.onSeries(() => watched.change(charts.series()));
+        watched.change(charts.series());
+        charts.reread();  // after the events' begin, so that no step is missing
+      } catch (error) {
+        failed.textContent = error.message;
+      } finally {
+        isRenewing = false;
+      }
+      return undefined;
+    });
 
     const from = runs.map((run) => run.cursor).join(',');
     watched = watch({ runs: ids, series: charts.series(), from }, (event) => {
@@ -83,7 +134,9 @@ export function showRuns(place, ids, restart) {
       for (const news of event.runs) {
         const i = ids.indexOf(news.id);
         const run = runs[i];
-        Object.assign(run, { steps: news.steps, last: news.last, ended: news.ended, evaluated: news.evaluated, count: news.count });
+        const isOther = (news.tensors >= 0 && news.tensors !== run.tensors) || news.ended !== run.ended;
+        Object.assign(run, { steps: news.steps, last: news.last, ended: news.ended, evaluated: news.evaluated, count: news.count, modes: news.modes });
+        if (isOther) renew();
         if (news.findings) {
           run.findings.push(...news.findings);
           run.causes = news.causes;
@@ -95,7 +148,7 @@ export function showRuns(place, ids, restart) {
         heads[i].findings.update(run);
         if (news.series) {
           charts.append(i, news);
-          maps.forEach((map) => map.run === run && map.grow());
+          if (maps.has(run)) maps.get(run).grow();
         }
         if (news.findings) charts.mark();
       }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, List, Optional, Set, Tuple
 
 from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import import_framework
-from smdebug.exceptions import SMDebugError, SMDebugValueError
+from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.notebook.curves import Curve, curve_of, natural_key
 from smdebug.notebook.html import printable
 
@@ -53,15 +53,29 @@ def plot_trial(
     names = sorted(trial.tensor_names(regex=regex), key=natural_key)
     if not names:
         raise SMDebugValueError(_no_match(trial, regex))
-    axes = axes or _new_axes("Trial.plot")
     reductions: Set[str] = set()
-    count = 0
-    for name in names[:_MOST]:
-        for curve, of_mode in _lines(trial.tensor(name), reduction, mode, worker):
+    numbers = []
+    for name in names:
+        try:
+            lines = _lines(trial.tensor(name), reduction, mode, worker)
+        except SMDebugTypeError:  # texts have no curve
+            if len(names) == 1:
+                raise
+            continue
+        numbers.append((name, lines))
+        if len(numbers) > _MOST:
+            break
+    if not numbers:
+        raise SMDebugValueError(
+            f"no tensor of trial {trial.name} that matches {regex!r} holds numbers"
+        )
+    axes = axes or _new_axes("Trial.plot")
+    for name, lines in numbers[:_MOST]:
+        for curve, of_mode in lines:
             _draw(axes, curve, f"{name} {of_mode}".rstrip())
             reductions.add(curve.reduction)
-            count += 1
-    more = f": {_MOST} of {len(names)} tensors" if len(names) > _MOST else ""
+    count = sum(len(lines) for _, lines in numbers)
+    more = f": {_MOST} of {len(names)} tensors" if len(numbers) > _MOST else ""
     axes.set_title(_plain(trial.name) + more)
     _finish(axes, reductions, mode, count > 0)
     return axes

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
-from typing import Any, Deque, Iterator, Optional, Union
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
 from smdebug.core.finding import Finding
 from smdebug.core.utils import import_framework
@@ -24,7 +23,8 @@ from smdebug.trials.utils import create_trial
 
 __all__ = ["watch"]
 
-_LAST_FINDINGS = 10
+_MOST_SHOWN = 10
+_MOST_KINDS = 1000
 _EXTRA = "'libsmdebug[notebook]'"
 
 
@@ -93,7 +93,8 @@ class _Watch:
         self._every = every
         self._display = display
         self._box = widgets.HTML()
-        self._findings: Deque[Finding] = deque(maxlen=_LAST_FINDINGS)
+        # The first of those that differ in more than the step: repeats push none off the screen.
+        self._findings: Dict[Tuple[str, str, str, str], Finding] = {}
         self._count = 0
         self._samples = Samples()
         self._trouble = ""
@@ -116,7 +117,9 @@ class _Watch:
         while True:
             has_ended = self._trial.loaded_all_steps  # before the last steps are read
             for finding in self._new_findings():
-                self._findings.append(finding)
+                kind = (finding.rule, finding.check, finding.tensor or "", finding.worker or "")
+                if len(self._findings) < _MOST_KINDS:
+                    self._findings.setdefault(kind, finding)
                 self._count += 1
                 self._draw()
             self._draw(at_once=True)
@@ -152,8 +155,8 @@ class _Watch:
         except (SMDebugError, OSError) as error:
             self._trouble = str(error)
         if self._findings:
-            parts.append(join(f"{self._count} findings, the last {len(self._findings)}:"))
-            parts.append(findings_table(list(self._findings), _LAST_FINDINGS))
+            parts.append(join(f"{self._count} findings, the first of each rule and tensor:"))
+            parts.append(findings_table(list(self._findings.values()), _MOST_SHOWN))
         elif not self._trouble:
             parts.append(join("no findings"))
         if self._trouble:
