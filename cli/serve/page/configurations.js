@@ -25,7 +25,7 @@ function drawNumbers(place, runs, keys, configurations) {
   const losses = runs.map((run) => (run.loss === null ? null : toNumber(run.loss)));
   if (losses.filter(Number.isFinite).length > 1) axes.push({ title: 'last loss', values: losses });
   if (axes.length < 2) return;
-  const card = make('div', { class: 'card' }, make('h3', {}, 'What differs, and the loss'));
+  const card = make('div', { class: 'card' }, make('h3', {}, 'Settings and the loss'));
   place.append(card);
   drawParallel(card, axes, runs.map((run, i) => ({ label: run.name, colour: i })));
 }

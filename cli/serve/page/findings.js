@@ -68,7 +68,7 @@ export function drawFindings(place, run, isShort, colour = 0) {
     const numberOf = (each) => (each.status === 'finding' ? make('span', { class: 'badge' }, String(numbers.indexOf(each.rule) + 1)) : '');
     const rows = next.findings.slice(0, MOST).map((each) => make('tr', {}, make('td', {}, numberOf(each)),
       make('td', {}, make('span', { class: each.status === 'finding' ? 'status bad' : 'status idle' }, each.status === 'finding' ? 'finding' : 'worth a look')),
-      make('td', {}, each.rule), make('td', { class: 'number' }, String(each.step)), make('td', {}, each.tensor || ''), make('td', {}, each.message, adviceOn(each, next))));
+      make('td', { class: 'rule' }, each.rule), make('td', { class: 'number' }, String(each.step)), make('td', {}, each.tensor || ''), make('td', {}, each.message, adviceOn(each, next))));
     const more = next.findings.length > MOST ? [make('p', { class: 'note' }, `and ${next.findings.length - MOST} more`)] : [];
     const title = next.findings.length ? `First findings, by rule, tensor and worker (${next.findings.length})` : 'Rules';
     const table = next.findings.length === 0 ? '' : make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': isShort ? `Findings in ${next.name}` : 'Findings' }, make('table', { class: 'wide' },

@@ -206,7 +206,7 @@ export function drawLayerMaps(place, run, isNamed) {
   });
   earlier.addEventListener('click', () => { state.from = Math.max(0, state.from - ROWS); load(); });
   later.addEventListener('click', () => { state.from += ROWS; load(); });
-  const groupPlace = make('span');
+  const groupPlace = make('div', { class: 'choice' });
   function chooseGroup() {
     const groups = groupsOf();
     const at = Math.max(0, groups.findIndex((each) => each.name === state.group));
