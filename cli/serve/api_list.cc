@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -15,6 +16,14 @@ using RunPtr = std::shared_ptr<const Run>;
 
 constexpr double kMicroseconds = 1e6;
 constexpr int64_t kMostRows = 500;
+
+void CheckColumn(const std::string &column) {
+  constexpr std::array kColumns = {"",        "name", "state",    "steps", "last_step",
+                                   "workers", "age",  "findings", "loss"};
+  if (std::find(kColumns.begin(), kColumns.end(), column) != kColumns.end()) return;
+  throw BadRequest(400,
+                   "sort must be name, state, steps, last_step, workers, age, findings or loss.");
+}
 
 bool NeedsSummaries(const std::string &column) { return column == "loss" || column == "findings"; }
 
@@ -146,6 +155,7 @@ Response AnswerRuns(const ApiContext &context, const Request &request) {
   const size_t all = runs.size();
   Filter(request.Text("regex"), &runs);
   const std::string column = request.Text("sort");
+  CheckColumn(column);
   const auto matching = static_cast<int64_t>(runs.size());
   const int64_t ranked =
       NeedsSummaries(column) ? RankBySummaries(column, runs, &context.runs) : matching;

@@ -180,6 +180,7 @@ class Serve final : public Command {
     LimitHeaps();
     CheckOptions();
     const RunChoice choice{paths_, TheSettings(), TheRules()};
+    CheckPaths();
     static_cast<void>(Judge(choice.rules));  // fails now if a rule or a parameter is wrong
     const StopSignals signals;
     const Access access(token_, {hosts_.begin(), hosts_.end()}, IsTls());
@@ -202,7 +203,6 @@ class Serve final : public Command {
       options.socket = socket.Release();
       const HttpServer server(options,
                               [&](const Request &request) { return router.Answer(request); });
-      WarnOfMissing();
       PrintAddress(socket);
       signals.Await();
       hub.End();
@@ -260,11 +260,14 @@ class Serve final : public Command {
   }
 
   // A path may begin to exist while the server runs; more often it is misspelt.
-  void WarnOfMissing() const {
+  void CheckPaths() const {
     for (const std::string &path : paths_) {
       std::error_code ignored;
       const bool is_plain =
           path.find_first_of("*?[") == std::string::npos && path.find("://") == std::string::npos;
+      if (is_plain && std::filesystem::is_regular_file(path, ignored)) {
+        throw UsageError(Printable(path) + " is a file; give a folder that is a run or has some");
+      }
       if (!is_plain || std::filesystem::exists(path, ignored)) continue;
       Complain("warning: " + Printable(path) + " does not exist; its runs are shown once it does");
     }

@@ -251,6 +251,7 @@ def test_report_and_page_group_curves_alike(tmp_path):
         ("/api/run", {"id": "../../etc/passwd"}, 404),
         ("/api/runs", {"regex": "("}, 400),
         ("/api/runs", {"count": "-1"}, 400),
+        ("/api/runs", {"sort": "beauty"}, 400),
         ("/api/runs", {"count": "9999999999999999999999"}, 400),
         ("/api/series", {"tensor": "loss", "pixels": "many"}, 400),
         ("/api/cell", {"tensor": "no such tensor", "step": "1"}, 404),
@@ -273,6 +274,12 @@ def test_a_path_that_does_not_exist_is_told(tmp_path):
     with Served(tmp_path, "there", "nothere", "runs-*") as served:
         _, said = served.stop()
     assert said == "smdebug: warning: nothere does not exist; its runs are shown once it does\n"
+
+
+def test_a_file_is_no_run(smdebug, tmp_path):
+    (tmp_path / "notes.txt").write_text("notes")
+    said = smdebug.complaint(f"serve {tmp_path}/notes.txt", 2)
+    assert "notes.txt is a file; give a folder that is a run or has some" in said
 
 
 def test_a_folder_without_runs_may_get_some(tmp_path):
