@@ -74,6 +74,9 @@ def test_odd_tensors(tmp_path):
     with smd.create_trial(tmp_path / "odd") as trial:
         with pytest.raises(SMDebugTypeError, match="text"):
             trial.tensor("text").plot()
+        with pytest.raises(SMDebugTypeError, match="text"):
+            trial.plot("^text$")
+        assert len(drawn(trial.plot("^(text|reduced)$"))) == 1  # a text among others is left out
         assert trial.tensor("reduced").plot().get_ylabel() in ("l2", "abs_max")
         assert trial.tensor("reduced").plot("l2").get_ylabel() == "l2"
         assert trial.tensor("complex").plot()
