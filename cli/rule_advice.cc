@@ -79,7 +79,8 @@ constexpr std::array<Advice, 45> kAdvice = {{
      "call eval() on these."},
     {"LossInput",
      "Remove the softmax, the sigmoid or the activation after the last layer, or use a loss that "
-     "takes probabilities. Give outputs and targets the same shape."},
+     "takes probabilities. Give outputs and targets the same shape. Keep out of the inputs what is "
+     "computed from the targets, and shift the targets of a language model by one place."},
     {"RepeatedBatch", "Check the order of the data after a restart. Then check the loader."},
     {"SharedShard",
      "Give the sampler the rank and the number of processes. If workers share "

@@ -108,6 +108,10 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "what should grow, such as a reward or a likelihood, is negated. Look at a metric beside the "
      "loss: here it becomes worse while the loss falls.",
      "docs/diagnosis.md#loss_sign"},
+    {"targets_given", "the model reads its targets",
+     "Remove from the inputs what is computed from the target, or known only after it. For a model "
+     "of the next token, let the targets be the inputs one place later.",
+     "docs/diagnosis.md#targets_given"},
     {"shard_shared", "workers read the same samples",
      "Give each worker its own rank and the number of all workers where the data is divided. Print "
      "the first indices of a batch on two workers.",

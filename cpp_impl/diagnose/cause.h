@@ -33,6 +33,7 @@ enum class Cause : uint8_t {
   kLeftInEvaluation,
   kSamplesSorted,
   kLossSign,
+  kTargetsGiven,
   kShardShared,
   kTieBroken,
   kExpertsStarved,
@@ -42,7 +43,7 @@ enum class Cause : uint8_t {
   kLogitsDrift,
   kComputedWrong,
 };
-inline constexpr size_t kCauses = 32;
+inline constexpr size_t kCauses = 33;
 
 // What users read about a cause.
 struct CauseText {

@@ -60,6 +60,7 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "left_in_evaluation": ("left_in_evaluation",),
     "samples_sorted": ("samples_sorted",),
     "loss_sign": ("loss_negated",),
+    "targets_given": ("target_in_inputs",),
 }  # fmt: skip
 # These fit few of the drawn models, and are drawn more often where they do.
 RARELY_FIT = (
@@ -71,7 +72,7 @@ ASKED = (
     "root_of_zero", "left_in_evaluation", "infinite_sample", "log_in_loss", "targets_broadcast",
     "loss_summed", "targets_too_large", "odd_batch_repeated", "infinite_target", "full_batch",
     "half_weights", "samples_sorted", "loss_negated", "targets_beyond_binary",
-    "gradients_zeroed", "optimizer_of_one_layer",
+    "gradients_zeroed", "optimizer_of_one_layer", "target_in_inputs",
 )
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
@@ -123,6 +124,22 @@ def targets_too_large(planted: Planted) -> None:
         return x, (y + 2) * factor
 
     training.next_batch = training.next_evaluation = large
+
+
+@more(lambda drawn: drawn.family in ("perceptron", "regression"))
+def target_in_inputs(planted: Planted) -> None:
+    """A column of the inputs is computed from the target."""
+    training = planted.training
+    next_batch, column = training.next_batch, planted.chance.randrange(4)
+    factor, offset = planted.log(0.3, 3), planted.chance.uniform(-1, 1)
+
+    def leaking() -> Tuple[torch.Tensor, torch.Tensor]:
+        x, y = next_batch()
+        columns = x.reshape(len(x), -1).clone()
+        columns[:, column] = factor * y.reshape(len(x), -1)[:, 0].to(x.dtype) + offset
+        return columns.reshape(x.shape), y
+
+    training.next_batch = leaking
 
 
 @more(lambda drawn: True)

@@ -1,6 +1,7 @@
-// Finds losses that get outputs of a kind that they do not expect.
+// Finds losses that get outputs of a kind that they do not expect, or targets that the model reads.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/roles.h"
+#include "rules/support/target_places.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
@@ -16,7 +18,7 @@
 namespace smdebug::rules {
 namespace {
 
-enum Role : size_t { kScores, kNumbers, kTargets };
+enum Role : size_t { kScores, kNumbers, kTargets, kLabels, kModelInputs, kRoles };
 
 // Scores of classes, which a softmax or a sigmoid turns into probabilities inside the loss, and
 // logarithms of probabilities.
@@ -25,11 +27,18 @@ constexpr std::string_view kScoreInputs =
 constexpr std::string_view kNumberInputs = R"((MSE|L1|Huber)Loss\w*_input_0$)";
 constexpr std::string_view kNumberTargets = R"((MSE|L1|Huber|BCE|BCEWithLogits)Loss\w*_input_1$)";
 
+constexpr std::string_view kLabelTargets = R"((CrossEntropy|(?<![a-z])NLL)Loss\w*_input_1$)";
+constexpr std::string_view kInputsOfModules = R"(^(?!.*Loss).*_input_\d+$)";
+
 // Sums of a softmax in 16 bits differ from 1 by less.
 constexpr double kTolerance = 0.02;
 constexpr int64_t kMostElements = 65'536;
 constexpr double kLeastElements = 32;
 constexpr int64_t kLongerForLogits = 4;
+// How many steps with targets are compared with inputs: a fault of the data is there from the
+// start.
+constexpr int64_t kStepsWithTargets = 60;
+constexpr int64_t kStepsWithoutTargets = 300;  // of a loss that no rule knows
 // The end of what a tanh or a sigmoid returns, and what counts as near to it, at it and beyond it.
 constexpr double kEnd = 1;
 constexpr double kNearEnd = 0.95;
@@ -67,6 +76,16 @@ struct Input {
   int64_t broadcasts = 0;             // consecutive steps
 };
 
+// Follows the targets of a worker among what its model reads.
+struct Places {
+  TokenInputs tokens;
+  ColumnsAndTarget columns;
+  int64_t steps = 0;  // with targets
+  int64_t all_steps = 0;
+  int64_t not_shifted = 0;    // consecutive steps
+  int64_t shifted_twice = 0;  // consecutive steps
+};
+
 class LossInput final : public Rule {
  public:
   LossInput(Roles roles, const Limits &limits)
@@ -80,10 +99,15 @@ class LossInput final : public Rule {
   void Observe(const Sample &sample, Findings &) override {
     const size_t role = sample.Role();
     if (!IsTraining(sample.Place().mode)) return;
+    if (role == kModelInputs) return NoteModelInput(sample);
+    if (role == kLabels) return EvaluatePlaces(sample, true);
     // "CrossEntropyLoss_input_" for the input and the target of a loss.
     Input &input =
         inputs_.Of(sample.Worker(), sample.Tensor().substr(0, sample.Tensor().size() - 1));
-    if (role == kTargets) return NoteTargets(sample, &input);
+    if (role == kTargets) {
+      EvaluatePlaces(sample, false);
+      return NoteTargets(sample, &input);
+    }
     if (role == kNumbers) EvaluateShape(sample, &input);
     const tensor::View *form = sample.RealElements();
     if (form == nullptr || !tensor::IsFloat(form->dtype)) return;
@@ -95,11 +119,66 @@ class LossInput final : public Rule {
     if (role == kNumbers) EvaluateEnds(sample, elements, &input);
   }
 
-  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+  void EndStep(Findings &findings) override {
+    culprits_.Report(findings);
+    for (auto &[worker, places] : places_) {
+      places.tokens.EndStep();
+      places.columns.EndStep();
+      ++places.all_steps;
+    }
+  }
 
   std::string Missing() const override { return "inputs of a loss with their elements"; }
 
  private:
+  void NoteModelInput(const Sample &sample) {
+    Places &places = places_[std::string(sample.Worker())];
+    const bool is_vain = places.steps == 0 && places.all_steps >= kStepsWithoutTargets;
+    if (is_vain || places.steps >= kStepsWithTargets) return;
+    places.tokens.Add(sample);
+    places.columns.Add(sample);
+  }
+
+  void EvaluatePlaces(const Sample &sample, bool are_labels) {
+    Places &places = places_[std::string(sample.Worker())];
+    const tensor::View *const form = sample.RealElements();
+    const bool is_small = form != nullptr && form->ElementCount() <= kMostElements;
+    if (!is_small || places.steps++ >= kStepsWithTargets) return;
+    const std::vector<double> targets = sample.Numbers();
+    if (are_labels) EvaluateTokens(sample, targets, &places);
+    places.columns.AddTargets(targets);
+    const auto column = places.columns.Telling(limits_.patience);
+    if (!column) return;
+    NoteEvaluated();
+    const auto samples = static_cast<double>(column->samples);
+    culprits_.Offer(sample, {samples, samples, 0, "given"}, [&] {
+      return StrCat("column ", column->number, " of '", column->input, "' tells '", sample.Tensor(),
+                    "' of all ", column->samples,
+                    " samples exactly, by a factor and an offset: the inputs contain the targets");
+    });
+  }
+
+  void EvaluateTokens(const Sample &sample, const std::vector<double> &targets, Places *places) {
+    const std::optional<TokenMatch> match = places->tokens.Match(targets);
+    if (match) NoteEvaluated();
+    places->not_shifted = match && match->offset == 0 ? places->not_shifted + 1 : 0;
+    places->shifted_twice = match && match->offset == 2 ? places->shifted_twice + 1 : 0;
+    const bool is_twice = places->shifted_twice > 0;
+    const int64_t count = is_twice ? places->shifted_twice : places->not_shifted;
+    if (count < limits_.patience) return;
+    const auto steps = static_cast<double>(count);
+    const auto limit = static_cast<double>(limits_.patience);
+    const std::string_view check = is_twice ? "shifted_twice" : "given";
+    culprits_.Offer(sample, {steps, steps, limit, check}, [&] {
+      return StrCat("for ", count, " steps, the targets '", sample.Tensor(), "' have been ",
+                    is_twice ? "the tokens two places after those of '" : "the tokens of '",
+                    match->of,
+                    is_twice ? "': they are shifted twice"
+                             : "' at the same places: they are not shifted, so the model only "
+                               "copies what it reads");
+    });
+  }
+
   void NoteTargets(const Sample &sample, Input *input) {
     const tensor::View *const form = sample.Form();
     input->target_shape.clear();
@@ -280,6 +359,7 @@ class LossInput final : public Rule {
   const Roles roles_;
   const Limits limits_;
   TensorStates<Input> inputs_;
+  std::map<std::string, Places> places_;  // by worker
   Culprits culprits_;
 };
 
@@ -290,6 +370,10 @@ constexpr ParameterSpec kParameters[] = {
      "expressions found in the names of outputs that a loss compares with numbers"},
     {"targets_regex", kNumberTargets, kNumberTargets,
      "expressions found in the names of these numbers, which end like the outputs but with 1"},
+    {"labels_regex", kLabelTargets, kLabelTargets,
+     "expressions found in the names of the classes that a loss takes as targets"},
+    {"inputs_regex", kInputsOfModules, kInputsOfModules,
+     "expressions found in the names of what the model reads, in which targets are looked for"},
     {"zeros", "5", "5", "minimum percentage of outputs that are cut off at 0, or near 1"},
     {"below", "5", "5",
      "minimum percentage of targets below 0, or beyond 1, that outputs should reach, or that are "
@@ -302,18 +386,23 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.zeros, parameters.Number("zeros", 0, 100));
   SMD_ASSIGN_OR_RETURN(limits.below, parameters.Number("below", 0, 100));
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
-  std::vector<Selector> selectors(3);
+  std::vector<Selector> selectors(kRoles);
   SMD_ASSIGN_OR_RETURN(selectors[kScores], Selector::Make({}, parameters.List("scores_regex")));
   SMD_ASSIGN_OR_RETURN(selectors[kNumbers], Selector::Make({}, parameters.List("numbers_regex")));
   SMD_ASSIGN_OR_RETURN(selectors[kTargets], Selector::Make({}, parameters.List("targets_regex")));
+  SMD_ASSIGN_OR_RETURN(selectors[kLabels], Selector::Make({}, parameters.List("labels_regex")));
+  SMD_ASSIGN_OR_RETURN(selectors[kModelInputs],
+                       Selector::Make({}, parameters.List("inputs_regex")));
   return std::unique_ptr<Rule>(std::make_unique<LossInput>(Roles(std::move(selectors)), limits));
 }
 
 }  // namespace
 
-const RuleSpec kLossInput = {"LossInput",
-                             "a loss gets probabilities where it takes scores, outputs that an "
-                             "activation has cut off, or targets that are no probabilities",
-                             kParameters, Make};
+const RuleSpec kLossInput = {
+    "LossInput",
+    "a loss gets probabilities where it takes scores, outputs that an "
+    "activation has cut off, targets that are no probabilities, or targets "
+    "that the model reads",
+    kParameters, Make};
 
 }  // namespace smdebug::rules
