@@ -147,8 +147,9 @@ class UpdateNotApplied final : public Rule {
           EvaluateAllSums(worker, parameters, findings);
           EvaluateGrowth(worker, parameters, findings);
         }
-        EvaluateMissing(worker, parameters, findings);
       }
+      // An optimizer that saw no gradient may have weights which never get one, as of a generator.
+      if (has_gradients || idle_[worker].is_now) EvaluateMissing(worker, parameters, findings);
       EvaluateIdle(worker, parameters, has_gradients, findings);
       for (auto &[key, parameter] : parameters) {
         if (parameter.gradient) EndStepOf(has_gradients, parameter.gradient.get());
@@ -200,16 +201,15 @@ class UpdateNotApplied final : public Rule {
     UpdatedWeight *&known = known_.Of(sample);
     if (known != nullptr) return *known;
     Parameters &parameters = workers_[std::string(sample.Worker())];
+    const std::string key(AsInGradient(weight));
     if (parameters.size() >= kMostParameters) {
       parameters.clear();
       known_.Clear();
-      return parameters[KeyOf(weight)];
+      return parameters[key];
     }
-    known = &parameters[KeyOf(weight)];
+    known = &parameters[key];
     return *known;
   }
-
-  static std::string KeyOf(std::string_view weight) { return std::string(AsInGradient(weight)); }
 
   // Reports whether a weight never had a gradient and never changed.  One that changes is trained,
   // and its gradient not recorded, or is an average of others.

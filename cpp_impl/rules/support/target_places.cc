@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kMostElements = 65'536;
 constexpr size_t kMostInputs = 8;  // of one step
 constexpr size_t kFewestTokens = 4;
-constexpr int64_t kLargestOffset = 2;
+constexpr size_t kLargestOffset = 2;
 constexpr int64_t kFewestCompared = 64;
 constexpr size_t kFewestKinds = 8;
 constexpr double kNearlyAll = 0.99;
@@ -21,19 +21,19 @@ constexpr double kRounding = 1e-9;  // of the variance
 
 // Compares targets, in rows of `length`, with tokens `offset` places later.
 bool Matches(const std::vector<double> &targets, size_t length, const std::vector<double> &tokens,
-             size_t tokens_of_row, size_t offset, int64_t *compared) {
+             size_t tokens_of_row, size_t offset) {
+  int64_t compared = 0;
   int64_t equal = 0;
   std::set<double> kinds;
-  *compared = 0;
   for (size_t i = 0; i < targets.size(); ++i) {
     const size_t place = i % length + offset;
     if (targets[i] < 0 || place >= tokens_of_row) continue;
-    ++*compared;
+    ++compared;
     if (kinds.size() < kFewestKinds) kinds.insert(targets[i]);
     equal += targets[i] == tokens[i / length * tokens_of_row + place] ? 1 : 0;
   }
-  return *compared >= kFewestCompared && kinds.size() >= kFewestKinds &&
-         static_cast<double>(equal) >= kNearlyAll * static_cast<double>(*compared);
+  return compared >= kFewestCompared && kinds.size() >= kFewestKinds &&
+         static_cast<double>(equal) >= kNearlyAll * static_cast<double>(compared);
 }
 
 }  // namespace
@@ -53,16 +53,12 @@ std::optional<TokenMatch> TokenInputs::Match(const std::vector<double> &targets)
   for (const Input &input : inputs_) {
     if (input.rows == 0 || targets.empty() || targets.size() % input.rows != 0) continue;
     const size_t length = targets.size() / input.rows;
-    // A loss may leave out the last tokens, not most.
-    if (length > input.tokens || 2 * length < input.tokens) continue;
-    for (int64_t offset = 0; offset <= kLargestOffset; ++offset) {
-      int64_t compared = 0;
-      if (!Matches(targets, length, input.elements, input.tokens, static_cast<size_t>(offset),
-                   &compared)) {
-        continue;
-      }
-      if (offset == 1) return TokenMatch{offset, input.name, compared};
-      if (!found) found = TokenMatch{offset, input.name, compared};
+    // A loss may leave out the last tokens.  Of a part of each text, the place is not known.
+    if (length > input.tokens || length + kLargestOffset < input.tokens) continue;
+    for (size_t offset = 0; offset <= kLargestOffset; ++offset) {
+      if (!Matches(targets, length, input.elements, input.tokens, offset)) continue;
+      if (offset == 1) return TokenMatch{offset, input.name};
+      if (!found) found = TokenMatch{offset, input.name};
     }
   }
   return found;

@@ -12,9 +12,8 @@ namespace smdebug::rules {
 
 // Where the targets of a loss stand among tokens that the model read.
 struct TokenMatch {
-  int64_t offset = 0;   // 0: a target is the token at its own place; 1: the next one
-  std::string of;       // the input with these tokens
-  int64_t compared = 0;
+  size_t offset = 0;  // 0: a target is the token at its own place; 1: the next one
+  std::string of;     // the input with these tokens
 };
 
 // Follows the tokens of one step.  A model of the next token has an offset of 1.  For one thread.

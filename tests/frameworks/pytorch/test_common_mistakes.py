@@ -241,3 +241,39 @@ def test_a_trial_tells_nothing_of_gradients_that_are_not_reset(out_dir: str) -> 
     hook.close()
     assert "reset_gradients" not in smd.create_trial(out_dir).collections()
     assert ("UpdateNotApplied", "accumulating") in stored(out_dir)
+
+
+class Adversaries(nn.Module):
+    """Holds the networks of a GAN, each with an optimizer of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maker = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+        self.judge = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
+
+
+@pytest.mark.parametrize("is_detached", [True, False])
+def test_a_generator_that_gets_no_gradient(is_detached: bool, out_dir: str) -> None:
+    torch.manual_seed(1)
+    model, loss = Adversaries(), nn.BCEWithLogitsLoss()
+    made, judged = (torch.optim.Adam(part.parameters(), lr=0.001) for part in (model.maker, model.judge))
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.register_optimizer(made)
+    hook.register_optimizer(judged)
+    rules = RuleSet().add_all()
+    hook.attach(rules)
+    for _ in range(30):
+        for _ in range(2):
+            fake = model.maker(torch.randn(32, 8)).detach()
+            judged.zero_grad()
+            (loss(model.judge(torch.randn(32, 2)), torch.ones(32, 1)) + loss(model.judge(fake), torch.zeros(32, 1))).backward()
+            judged.step()
+        fake = model.maker(torch.randn(32, 8))
+        made.zero_grad()
+        loss(model.judge(fake.detach() if is_detached else fake), torch.ones(32, 1)).backward()
+        made.step()
+    hook.close()
+    found = {(each.rule, each.check) for each in hook.take_findings() if each.level.name == "FINDING"}
+    assert (("UpdateNotApplied", "no_gradient") in found) == is_detached
+    assert [each.id for each in rules.diagnose()] == (["gradient_cut"] if is_detached else [])

@@ -47,8 +47,8 @@ std::vector<double> Later(const std::vector<double> &tokens, int64_t offset) {
 }
 
 TEST(TokenInputsTest, OffsetsAreTold) {
-  for (const int64_t offset : {0, 1, 2}) {
-    const auto match = Match(Tokens(), Later(Tokens(), offset));
+  for (size_t offset = 0; offset < 3; ++offset) {
+    const auto match = Match(Tokens(), Later(Tokens(), static_cast<int64_t>(offset)));
     ASSERT_TRUE(match) << offset;
     EXPECT_EQ(match->offset, offset);
     EXPECT_EQ(match->of, "Net_input_0");
@@ -70,6 +70,13 @@ TEST(TokenInputsTest, WhatCannotBeTold) {
   std::vector<double> masked = Tokens();
   for (size_t i = 0; i < masked.size(); i += 10) masked[i] = 200;
   EXPECT_FALSE(Match(masked, Tokens()));
+  // Each text says its first half twice, and only the second half has targets.
+  std::vector<double> twice = Tokens();
+  std::vector<double> second;
+  for (size_t i = 0; i < twice.size(); ++i) {
+    if (i % kTokens >= kTokens / 2) second.push_back(twice[i] = twice[i - kTokens / 2]);
+  }
+  EXPECT_FALSE(Match(twice, second));
   // Numbers are no tokens.
   EXPECT_FALSE(Match(Tokens(), Tokens(), false));
 }
@@ -114,14 +121,12 @@ TEST(ColumnsAndTargetTest, WhatIsNoLeak) {
     return k == 3 ? y + 0.01 * Noise(k, i) : Noise(k, i);
   }));
   // Two columns alike.
-  EXPECT_FALSE(
-      Telling(wave, [](int k, double i, double y) { return k > 2 ? y : Noise(k, i); }));
+  EXPECT_FALSE(Telling(wave, [](int k, double i, double y) { return k > 2 ? y : Noise(k, i); }));
   // A target that is always the same, and a NaN.
   EXPECT_FALSE(Telling([](double) { return 1.0; },
                        [](int k, double i, double y) { return k == 3 ? y : Noise(k, i); }));
-  EXPECT_FALSE(Telling(wave, [](int k, double i, double y) {
-    return k == 3 ? (i == 70 ? NAN : y) : Noise(k, i);
-  }));
+  EXPECT_FALSE(Telling(
+      wave, [](int k, double i, double y) { return k == 3 ? (i == 70 ? NAN : y) : Noise(k, i); }));
   // Too few steps to tell.
   EXPECT_FALSE(Telling(
       wave, [](int k, double i, double y) { return k == 3 ? y : Noise(k, i); }, 4));
