@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "damage.h"
 #include "elements.h"
 #include "limits.h"
 #include "progress.h"
@@ -175,23 +176,39 @@ std::vector<Histograms> ReadHistograms(const Trial &trial, const Inventory &inve
   return all;
 }
 
+std::optional<Histograms> ReadHistogramsOf(const Tensor &tensor, const std::string &worker,
+                                           const std::vector<int64_t> &steps) {
+  std::vector<Sample> samples;
+  for (const int64_t step : steps) {
+    try {
+      samples.push_back(TakeSample(tensor.Value(step, Mode::kGlobal, worker), step));
+    } catch (const Error &error) {
+      if (!Damage::IsOfTrial(error)) throw;
+    }
+  }
+  if (samples.empty()) return std::nullopt;
+  return Count(tensor.Name(), samples);
+}
+
+void ToJson(const Histograms &histograms, JsonWriter *json) {
+  json->BeginObject().Key("tensor").Text(Brief(histograms.tensor));
+  json->Key("elements").Whole(static_cast<int64_t>(histograms.elements));
+  AddNumbers(histograms.edges, &json->Key("edges"));
+  AddNumber(histograms.unit, &json->Key("unit"));
+  json->Key("rows").BeginArray();
+  for (const Histograms::Row &row : histograms.rows) {
+    json->BeginObject().Key("step").Whole(row.step);
+    json->Key("odd").Whole(static_cast<int64_t>(row.odd));
+    json->Key("is_found").Bool(row.is_found);
+    AddCounts(row.counts, &json->Key("counts"));
+    json->EndObject();
+  }
+  json->EndArray().EndObject();
+}
+
 void ToJson(const std::vector<Histograms> &all, JsonWriter *json) {
   json->BeginArray();
-  for (const Histograms &histograms : all) {
-    json->BeginObject().Key("tensor").Text(Brief(histograms.tensor));
-    json->Key("elements").Whole(static_cast<int64_t>(histograms.elements));
-    AddNumbers(histograms.edges, &json->Key("edges"));
-    AddNumber(histograms.unit, &json->Key("unit"));
-    json->Key("rows").BeginArray();
-    for (const Histograms::Row &row : histograms.rows) {
-      json->BeginObject().Key("step").Whole(row.step);
-      json->Key("odd").Whole(static_cast<int64_t>(row.odd));
-      json->Key("is_found").Bool(row.is_found);
-      AddCounts(row.counts, &json->Key("counts"));
-      json->EndObject();
-    }
-    json->EndArray().EndObject();
-  }
+  for (const Histograms &histograms : all) ToJson(histograms, json);
   json->EndArray();
 }
 

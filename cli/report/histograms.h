@@ -1,6 +1,7 @@
 // Histograms of selected tensors over the steps.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,12 @@ struct Histograms {
 std::vector<Histograms> ReadHistograms(const Trial &trial, const Inventory &inventory,
                                        const RuleReport &report, Problems *problems);
 
+// Reads those of one tensor of a worker; "" is the first one.  Returns nothing if the values were
+// saved at none of these steps.
+std::optional<Histograms> ReadHistogramsOf(const Tensor &tensor, const std::string &worker,
+                                           const std::vector<int64_t> &steps);
+
+void ToJson(const Histograms &histograms, JsonWriter *json);
 void ToJson(const std::vector<Histograms> &all, JsonWriter *json);
 
 }  // namespace smdebug::cli::report

@@ -15,6 +15,7 @@ ApiFunction FindApi(const std::string &path) {
       {"/api/report", AnswerReport},
       {"/api/heat", AnswerHeat},
       {"/api/cell", AnswerCell},
+      {"/api/histograms", AnswerHistograms},
       {"/findings.json", AnswerFindings},
       {"/metrics", AnswerMetrics},
   };

@@ -47,6 +47,8 @@ Response AnswerProfile(const ApiContext &context, const Request &request);
 Response AnswerReport(const ApiContext &context, const Request &request);
 // /api/heat?id=&group=&text=&measure=&worker=&first=&end=&columns=&from=&count=: layers over steps.
 Response AnswerHeat(const ApiContext &context, const Request &request);
+// /api/histograms?id=&tensor=&step=&worker=: histograms of a tensor at this step and some others.
+Response AnswerHistograms(const ApiContext &context, const Request &request);
 // /api/cell?id=&tensor=&step=&worker=: the histogram and the values of a tensor at a step.
 Response AnswerCell(const ApiContext &context, const Request &request);
 

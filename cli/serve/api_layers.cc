@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "elements.h"
+#include "report/histograms.h"
+#include "report/sampling.h"
 #include "saved.h"
 #include "serve/api.h"
 
@@ -23,6 +25,8 @@ constexpr std::chrono::milliseconds kMostTime{1500};
 constexpr size_t kBins = 60;
 constexpr size_t kMostSampled = 200'000;
 constexpr size_t kMostValues = 400;
+constexpr int64_t kMostHistograms = 16;          // of one tensor
+constexpr int64_t kMostRead = int64_t{1} << 24;  // elements, for them
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
 // The part of the steps that a heat map shows, and its columns of equal width.
@@ -187,6 +191,14 @@ void ValueToJson(const Value &value, JsonWriter *json) {
   json->Key("odd").Whole(histogram.odd).Key("counts").Wholes(histogram.counts).EndObject();
 }
 
+Tensor TensorOf(OpenRun &run, const std::string &name) {
+  try {
+    return run.GetTrial().Tensor(name);
+  } catch (const Error &error) {
+    throw BadRequest(404, error.what());
+  }
+}
+
 }  // namespace
 
 Response AnswerHeat(const ApiContext &context, const Request &request) {
@@ -220,18 +232,46 @@ Response AnswerHeat(const ApiContext &context, const Request &request) {
   return JsonResponse(json.EndArray().EndObject().Take());
 }
 
+Response AnswerHistograms(const ApiContext &context, const Request &request) {
+  const std::shared_ptr<OpenRun> run = RunOf(context, request);
+  const Tensor tensor = TensorOf(*run, request.Text("tensor"));
+  const std::string worker = request.Text("worker");
+  const int64_t step = request.Whole("step", 0, 0, kAll);
+  JsonWriter json;
+  try {
+    const Saved saved = SavedAt(tensor, step, Mode::kGlobal, worker);
+    if (!saved.value || ElementReader(*saved.value).AreTexts()) {
+      throw BadRequest(404, "The tensor has no numbers at that step.");
+    }
+    // Few steps of a large tensor: all of its values are read.
+    const auto elements = static_cast<int64_t>(ElementReader(*saved.value).Size());
+    const auto most = static_cast<size_t>(
+        std::clamp<int64_t>(kMostRead / std::max<int64_t>(elements, 1), 1, kMostHistograms));
+    std::vector<int64_t> steps = tensor.Steps();
+    const int64_t last = run->Steps()->Last();
+    std::erase_if(steps, [last](int64_t each) { return each > last; });
+    auto histograms =
+        report::ReadHistogramsOf(tensor, worker, report::SampleSteps(steps, most, {step}));
+    if (!histograms) throw BadRequest(404, "The values were not saved.");
+    const Judge::StepsByTensor found = run->GetJudge().FoundSteps();
+    const auto of_tensor = found.find(tensor.Name());
+    for (report::Histograms::Row &row : histograms->rows) {
+      row.is_found = of_tensor != found.end() && of_tensor->second.count(row.step) > 0;
+    }
+    report::ToJson(*histograms, &json);
+  } catch (const Error &error) {
+    if (!Damage::IsOfTrial(error)) throw;
+    throw BadRequest(404, error.what());
+  }
+  return JsonResponse(json.Take());
+}
+
 Response AnswerCell(const ApiContext &context, const Request &request) {
   const std::shared_ptr<OpenRun> run = RunOf(context, request);
   const std::string name = request.Text("tensor");
   const std::string worker = request.Text("worker");
   const int64_t step = request.Whole("step", 0, 0, kAll);
-  const Tensor tensor = [&] {
-    try {
-      return run->GetTrial().Tensor(name);
-    } catch (const Error &error) {
-      throw BadRequest(404, error.what());
-    }
-  }();
+  const Tensor tensor = TensorOf(*run, name);
   JsonWriter json;
   json.BeginObject().Key("tensor").Text(name).Key("step").Whole(step);
   const auto [mode_step, mode] = run->GetTrial().ModeStep(step);

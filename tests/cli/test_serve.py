@@ -110,6 +110,16 @@ def test_layers_histograms_and_values(served):
     assert served.get("/api/cell", id=run, tensor="relu_1", step=3)["value"] is None
 
 
+def test_histograms_over_the_steps(served):
+    run = served.id_of("run")
+    answer = served.get("/api/histograms", id=run, tensor="fc1.weight", step=3)
+    steps = [row["step"] for row in answer["rows"]]
+    assert 3 in steps and steps == sorted(steps) and 1 < len(steps) <= 17
+    assert all(sum(row["counts"]) == 12 and len(row["counts"]) == len(answer["edges"]) - 1 for row in answer["rows"])
+    for query in ({"tensor": "relu_1", "step": 3}, {"tensor": "fc1.weight", "step": 10**6}, {"tensor": "none", "step": 3}):
+        assert served.ask("/api/histograms", id=run, **query)[0] == 404
+
+
 def test_few_steps_are_all_in_the_heat_map_however_far_apart(tmp_path):
     steps = [0, 1, 2, 3, 10, 11, 500, 999]
     config = smd.SaveConfig(save_steps=steps)

@@ -201,9 +201,10 @@ def test_a_cell_shows_curve_histogram_values_and_neighbours(browser, served):
     plot = browser.find(".heat-plot")
     browser.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", plot)
     ActionChains(browser.driver).move_to_element(plot).click().perform()
-    until(lambda: browser.run("return document.querySelectorAll('.cell figure').length") >= 3)
+    until(lambda: browser.run("return document.querySelectorAll('.cell figure').length") >= 4)
     text = browser.find(".cell").text
     assert "gradient/layer" in text and "Histogram at step" in text and "Values: float32, 8 × 8" in text
+    assert "Histograms over the steps" in text and "64 of 64" not in text
     titles = browser.run("return [...document.querySelectorAll('.cell figcaption')].map((e) => e.textContent)")
     assert {title.removeprefix("gradient/") for title in titles} == {titles[0].removeprefix("gradient/")} and len(titles) == 2
 

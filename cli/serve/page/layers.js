@@ -145,6 +145,15 @@ export function drawLayerMaps(place, run, isNamed) {
     };
     chart(card(), [lineOf(curve, tensor, 0)], tensor);
     if (cell.value && cell.value.histogram) card().append(make('h4', {}, `Histogram at step ${step}`), histogramOf(cell.value, String(step)));
+    if (cell.value && cell.value.histogram) {
+      const over = await get('/api/histograms', { id: run.id, tensor, step, worker: state.worker });
+      if (over.rows.length > 1) {
+        const place = card();
+        place.append(make('h4', {}, 'Histograms over the steps'));
+        drawn.push(drawRidges(place, { ...over, edges: numbers(over.edges) }, { label: `Histograms of ${tensor} at ${countText(over.rows.length, 'step')}`, xTitle: 'value of an element' }));
+        place.append(make('p', { class: 'note' }, 'Early steps are behind, late steps in front.'));
+      }
+    }
     if (cell.value) card().append(valuesTable(cell));
     else card().append(make('p', { class: 'note' }, 'The values were not saved at this step.'));
     // "0.weight" is in the name "10.weight", too.
