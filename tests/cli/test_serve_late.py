@@ -10,7 +10,7 @@ import smdebug as smd
 
 
 class Job:
-    """A training that records in this process what each step is told to have."""
+    """A training in this process; each step names the tensors that it records."""
 
     def __init__(self, path):
         self.hook = smd.Hook(str(path), save_config=EVERY_STEP, save_all=True)

@@ -38,7 +38,7 @@ constexpr int64_t kLongerForLogits = 4;
 // How many steps with targets are compared with inputs: a fault of the data is there from the
 // start.
 constexpr int64_t kStepsWithTargets = 60;
-constexpr int64_t kStepsWithoutTargets = 300;  // of a loss that no rule knows
+constexpr int64_t kStepsWithoutTargets = 300;  // then no rule knows the loss
 // The end of what a tanh or a sigmoid returns, and what counts as near to it, at it and beyond it.
 constexpr double kEnd = 1;
 constexpr double kNearEnd = 0.95;
