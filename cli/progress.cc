@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace smdebug::cli {
 namespace {
@@ -14,7 +15,10 @@ constexpr std::chrono::milliseconds kInstant{150};
 constexpr std::chrono::milliseconds kBetweenDrawings{50};
 constexpr size_t kLongestBar = 40;
 
-Progress *shown = nullptr;
+// Initialised before main(), by the main thread.
+const std::thread::id kMainThread = std::this_thread::get_id();
+
+Progress *shown = nullptr;  // of the main thread
 
 size_t WidthOfStderr() {
   winsize size{};
@@ -32,12 +36,13 @@ bool StderrIsSeen() {
 Progress::Progress(std::string what, size_t total)
     : what_(std::move(what)),
       total_(total),
-      is_seen_(StderrIsSeen()),
+      is_seen_(std::this_thread::get_id() == kMainThread && StderrIsSeen()),
       next_(Clock::now() + kInstant) {
-  shown = this;
+  if (is_seen_) shown = this;
 }
 
 Progress::~Progress() {
+  if (!is_seen_) return;
   Wipe();
   shown = nullptr;
 }

@@ -8,7 +8,8 @@
 namespace smdebug::cli {
 
 // Shows a progress bar if stderr is a terminal and the work takes longer than an instant.  The
-// destructor removes it.  Only the main thread may use it, and only one may exist at a time.
+// destructor removes it.  In other threads than the main one, as those of a server, it shows
+// nothing; the main thread has at most one at a time.
 class Progress {
  public:
   // `what` is the activity, such as "Reading".  `total` is the number of its parts, or 0 if that is
@@ -33,7 +34,7 @@ class Progress {
   const std::string what_;
   size_t total_;
   size_t done_ = 0;
-  bool is_seen_ = false;  // stderr is a terminal
+  bool is_seen_ = false;  // this is the main thread, and stderr is a terminal
   bool is_drawn_ = false;
   Clock::time_point next_;
 };

@@ -250,8 +250,9 @@ Response AnswerHistograms(const ApiContext &context, const Request &request) {
     std::vector<int64_t> steps = tensor.Steps();
     const int64_t last = run->Steps()->Last();
     std::erase_if(steps, [last](int64_t each) { return each > last; });
-    auto histograms =
-        report::ReadHistogramsOf(tensor, worker, report::SampleSteps(steps, most, {step}));
+    steps = report::SampleSteps(steps, most, {step});
+    Fetch(run->GetTrial(), tensor.Name(), steps);
+    auto histograms = report::ReadHistogramsOf(tensor, worker, steps);
     if (!histograms) throw BadRequest(404, "The values were not saved.");
     const Judge::StepsByTensor found = run->GetJudge().FoundSteps();
     const auto of_tensor = found.find(tensor.Name());

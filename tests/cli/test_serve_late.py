@@ -1,5 +1,7 @@
 """Tests that pages of smdebug serve show what a job records late."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from cli_trials import EVERY_STEP
@@ -120,3 +122,12 @@ def test_the_report_of_a_running_job_can_be_saved(job, tmp_path):
         assert b"Histograms over the steps" in body and b"fc.weight" in body
         assert served.ask("/api/report", id="0123456789abcdef")[0] == 404
         assert served.ask("/api/report", id="../../etc/passwd")[0] == 404
+
+
+def test_reports_at_the_same_time(job, tmp_path):
+    job.record(4, "loss", "fc.weight")
+    with Served(tmp_path, "runs") as served:
+        run = served.id_of("job")
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: served.ask("/api/report", id=run), range(16)))
+        assert all(status == 200 and body.endswith(b"</html>\n") for status, _, body in answers)

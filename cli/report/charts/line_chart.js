@@ -147,8 +147,9 @@ function smoothed(values, weight) {
   return result;
 }
 
-// Data: {lines: [{label, colour, dash, x, y}], marks: [{x, label, colour: of its run, if there are several}], limit, hidden}: `x` ascends, and may be a typed array as
-// `y`; `limit` is a number to compare with, or null; `hidden` is the number of lines that are not in the data.
+// Data: {lines: [{label, colour, dash, x, y}], marks: [{x, label, colour}], limit, hidden}: `x` ascends, and may be a typed array
+// as `y`; `colour` of a mark is that of its run, if there are several; `limit` is a number to compare with, or null; `hidden` is
+// the number of lines that are not in the data.
 // Options: title; hasHeading; height; xTitle and yTitle of the axes; canSwitch: the user can select a logarithmic scale;
 // ends, numbers that the x axis includes, and leastLeft, pixels left of the plot, which align charts below each other;
 // group and sharesZoom, as in joinGroup(); titleOf(x), the heading of a tip; onZoom(range), called with [from, to] or null

@@ -104,6 +104,7 @@ export function showRuns(place, ids, restart) {
         const before = namesOf();
         const now = await Promise.all(ids.map((id) => get('/api/run', runQuery(id, ids.length))));
         if (isGone) return undefined;
+        failed.textContent = '';
         now.forEach(({ curves: lines, groups, tensors, workers, rules, begun, last_time }, i) => {
           Object.assign(runs[i], { curves: lines, groups, tensors, workers, rules, begun, last_time });
           drawFacts(heads[i].facts, runs[i]);

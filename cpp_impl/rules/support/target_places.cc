@@ -54,9 +54,9 @@ std::optional<TokenMatch> TokenInputs::Match(const std::vector<double> &targets)
     if (input.rows == 0 || targets.empty() || targets.size() % input.rows != 0) continue;
     const size_t length = targets.size() / input.rows;
     // A loss may leave out the last tokens.  Of a part of each text, the place is not known.
-    if (length > input.tokens || length + kLargestOffset < input.tokens) continue;
+    if (length > input.tokens_of_row || length + kLargestOffset < input.tokens_of_row) continue;
     for (size_t offset = 0; offset <= kLargestOffset; ++offset) {
-      if (!Matches(targets, length, input.elements, input.tokens, offset)) continue;
+      if (!Matches(targets, length, input.elements, input.tokens_of_row, offset)) continue;
       if (offset == 1) return TokenMatch{offset, input.name};
       if (!found) found = TokenMatch{offset, input.name};
     }

@@ -32,7 +32,7 @@ class TokenInputs {
   struct Input {
     std::string name;
     size_t rows = 0;
-    size_t tokens = 0;  // of a row
+    size_t tokens_of_row = 0;
     std::vector<double> elements;
   };
   std::vector<Input> inputs_;
