@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Takes the pictures of the docs that show pages again, from real trainings: pictures.py [NAME...]
+"""Takes the pictures of the docs that show pages again, from real trainings: pictures.py [--into FOLDER] [NAME...]
 
-`make pictures` installs what it needs.  SMDEBUG_TENSORBOARD is a Python with TensorBoard.
+`make pictures` installs what it needs, and tests/docs/test_pictures.py takes them to compare.  SMDEBUG_TENSORBOARD is a
+Python with TensorBoard.
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import socket
@@ -39,14 +41,14 @@ def train(settings, path, progress=lambda loss: None):
     Trainer(settings, Digits(np.random.default_rng(0)), str(path)).train(progress)
 
 
-def save(name, png, top=0, height=None):
+def save(name, png, into, top=0, height=None):
     """Writes a part of a picture."""
     taken = Image.open(io.BytesIO(png)).convert("RGB")
     taken = taken.crop((0, top, taken.width, top + height if height else taken.height))
-    path = ROOT / "docs" / name
+    path = into / name
     # A palette suffices, and takes a third of the bytes.
     taken.quantize(200).save(path, optimize=True)
-    print(f"{path.relative_to(ROOT)}: {path.stat().st_size} bytes")
+    print(f"{path}: {path.stat().st_size} bytes")
 
 
 # ---- smdebug serve ----
@@ -75,7 +77,7 @@ def running(settings, path):
         job.join()
 
 
-def live(browser, folder, names):
+def live(browser, folder, names, into):
     train(HEALTHY, folder / "runs" / "relu")
     with running(FAULTY, folder / "runs" / "sigmoid"), Served(folder, "runs") as served:
         is_judged = lambda row: row["summary"] and row["summary"]["evaluated"] == row["last_step"]  # noqa: E731
@@ -83,7 +85,7 @@ def live(browser, folder, names):
         browser.open(Address(served.url), width=WIDTH)
         until(lambda: browser.run("return document.querySelectorAll('svg.spark').length") == 2)
         if "live-list.png" in names:
-            save("live-list.png", browser.screenshot(290))
+            save("live-list.png", browser.screenshot(290), into)
         browser.find(f"a[href='/runs/{served.id_of('sigmoid')}']").click()
         until(lambda: browser.run("return document.querySelectorAll('.heat-plot canvas').length"))
         time.sleep(1)
@@ -91,7 +93,7 @@ def live(browser, folder, names):
         browser.run("document.querySelector('.facts code').textContent = 'runs/sigmoid'")
         if "live-run.png" in names:
             end = "return document.querySelector('#layers .card').getBoundingClientRect().bottom + scrollY"
-            save("live-run.png", browser.screenshot(int(browser.run(end)) + 16))
+            save("live-run.png", browser.screenshot(int(browser.run(end)) + 16), into)
 
 
 # ---- smdebug report ----
@@ -120,7 +122,7 @@ def report(folder, trial):
     return page
 
 
-def reports(browser, folder, names):
+def reports(browser, folder, names, into):
     for name in names:
         trial, heading, height = REPORTS[name]
         browser.open(report(folder, trial), width=WIDTH)
@@ -130,13 +132,13 @@ def reports(browser, folder, names):
         if heading:
             find = "return [...document.querySelectorAll('h2')].find(h => h.textContent == arguments[0])"
             top = int(browser.run(f"{find}.getBoundingClientRect().top + scrollY", heading)) - 12
-        save(name, browser.screenshot(top + height), top, height)
+        save(name, browser.screenshot(top + height), into, top, height)
 
 
 # ---- TensorBoard ----
 
 
-def tensorboard(browser, folder, _):
+def tensorboard(browser, folder, _, into):
     train(HEALTHY, folder / "relu")
     smdebug.create_trial(str(folder / "relu")).export_tensorboard(folder / "board")
     with socket.socket() as free:
@@ -157,7 +159,7 @@ def tensorboard(browser, folder, _):
         browser.open(Address(f"http://127.0.0.1:{port}"), width=1400, height=1020)
         until(lambda: browser.run("return document.querySelectorAll('card-view tb-histogram').length"))
         time.sleep(3)
-        save("tensorboard.png", browser.screenshot(1020))
+        save("tensorboard.png", browser.screenshot(1020), into)
     finally:
         server.terminate()
         server.wait(30)
@@ -165,15 +167,19 @@ def tensorboard(browser, folder, _):
 
 def main():
     kinds = {"live-list.png": live, "live-run.png": live, **dict.fromkeys(REPORTS, reports), "tensorboard.png": tensorboard}
-    chosen = sys.argv[1:] or list(kinds)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0].split(":")[0])
+    parser.add_argument("--into", type=Path, default=ROOT / "docs", metavar="FOLDER")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(kinds))
+    options = parser.parse_args()
+    chosen = options.names or list(kinds)
     for name in chosen:
         if name not in kinds:
-            sys.exit(f"no picture is called {name}; these are: {', '.join(kinds)}")
+            parser.error(f"no picture is called {name}; these are: {', '.join(kinds)}")
     for take in dict.fromkeys(kinds[name] for name in chosen):
         with tempfile.TemporaryDirectory() as name:
             browser = Browser(Path(name) / "profile")
             try:
-                take(browser, Path(name), [each for each in chosen if kinds[each] is take])
+                take(browser, Path(name), [each for each in chosen if kinds[each] is take], options.into)
             finally:
                 browser.close()
 

@@ -12,6 +12,8 @@
 namespace smdebug::cli::report {
 namespace {
 
+constexpr const char *kNodes = "trees/Node";
+
 struct Feature {
   std::string name;
   double value;
@@ -73,7 +75,7 @@ std::vector<Importance> ReadImportances(const Inventory &inventory, Problems *pr
 // Nodes of a tree are numbered row by row from the root, which is 0.
 Trees ReadTrees(const Inventory &inventory, Problems *problems) {
   Trees trees;
-  const RecordedTensor *const nodes = inventory.Find("trees/Node");
+  const RecordedTensor *const nodes = inventory.Find(kNodes);
   if (nodes == nullptr || !nodes->has_values) return trees;
   for (const int64_t step : SampleSteps(nodes->steps, kMostPoints, {})) {
     problems->Try([&] {
@@ -92,6 +94,10 @@ Trees ReadTrees(const Inventory &inventory, Problems *problems) {
 }
 
 }  // namespace
+
+bool IsOfBooster(const std::string &tensor) {
+  return tensor == kNodes || !TakeApart(tensor).kind.empty();
+}
 
 Booster ReadBooster(const Inventory &inventory, Problems *problems) {
   return {ReadImportances(inventory, problems), ReadTrees(inventory, problems)};

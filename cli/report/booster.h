@@ -30,6 +30,9 @@ struct Booster {
   Trees trees;
 };
 
+// Returns true if ReadBooster() reads a tensor of this name.
+bool IsOfBooster(const std::string &tensor);
+
 // Omits what cannot be read.
 Booster ReadBooster(const Inventory &inventory, Problems *problems);
 

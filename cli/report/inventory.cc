@@ -98,13 +98,13 @@ const RecordedTensor *Inventory::Find(const std::string &name) const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-Inventory TakeInventory(const Trial &trial, Problems *problems) {
+Inventory TakeInventory(const Trial &trial, const std::vector<std::string> &names,
+                        Problems *problems) {
   Inventory inventory;
   ReadSteps(trial, &inventory);
   inventory.workers = trial.Workers();
   std::map<std::string, std::vector<std::string>> collections;
   problems->Try([&] { collections = CollectionsByTensor(trial); });
-  const std::vector<std::string> names = trial.TensorNames();
   Progress progress("Looking through tensors", names.size());
   for (const std::string &name : names) {
     problems->Try([&] {

@@ -52,7 +52,9 @@ struct Inventory {
   const RecordedTensor *Find(const std::string &name) const;
 };
 
-// Reads a value of each tensor.  Omits what cannot be read.  Fails as smdebug::Trial::Steps().
-Inventory TakeInventory(const Trial &trial, Problems *problems);
+// Reads a value of each of these tensors.  Omits what cannot be read.  Fails as
+// smdebug::Trial::Steps().
+Inventory TakeInventory(const Trial &trial, const std::vector<std::string> &names,
+                        Problems *problems);
 
 }  // namespace smdebug::cli::report

@@ -1,6 +1,7 @@
 #include "predictions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -12,6 +13,10 @@
 
 namespace smdebug::cli::report {
 namespace {
+
+constexpr const char *kLabels = "labels";
+constexpr const char *kPredictions = "predictions";
+constexpr std::array kCollections = {kLabels, kPredictions};
 
 // Numbers in rows, one row per sample.
 struct Matrix {
@@ -175,9 +180,16 @@ void Compare(const std::vector<double> &labels, const Matrix &predictions,
 
 }  // namespace
 
+bool IsOfPredictions(const std::string &tensor, const std::vector<std::string> &collections) {
+  return std::any_of(kCollections.begin(), kCollections.end(), [&](const char *each) {
+    return tensor == each ||
+           std::find(collections.begin(), collections.end(), each) != collections.end();
+  });
+}
+
 std::optional<PredictionReport> ReadPredictions(const Inventory &inventory) {
-  const RecordedTensor *const labels = TensorOf(inventory, "labels");
-  const RecordedTensor *const predictions = TensorOf(inventory, "predictions");
+  const RecordedTensor *const labels = TensorOf(inventory, kLabels);
+  const RecordedTensor *const predictions = TensorOf(inventory, kPredictions);
   if (labels == nullptr || predictions == nullptr) return std::nullopt;
   std::vector<int64_t> steps;
   std::set_intersection(labels->steps.begin(), labels->steps.end(), predictions->steps.begin(),

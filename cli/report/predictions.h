@@ -41,6 +41,9 @@ struct PredictionReport {
   std::optional<Residuals> residuals;
 };
 
+// Returns true if ReadPredictions() may read a tensor of this name or these collections.
+bool IsOfPredictions(const std::string &tensor, const std::vector<std::string> &collections);
+
 // Reads the last step that has both predictions and labels; returns nothing if there is none. Fails
 // as smdebug::Tensor::Value().
 std::optional<PredictionReport> ReadPredictions(const Inventory &inventory);

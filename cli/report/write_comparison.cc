@@ -36,7 +36,7 @@ ComparedRun ReadRun(const ReportRequest &request, const std::string &name, size_
   run.path = trial.Path();
   run.has_ended = trial.HasEnded();
   run.rules = EvaluateRules(request, problems);
-  run.inventory = TakeInventory(trial, problems);
+  run.inventory = TakeInventory(trial, trial.TensorNames(), problems);
   run.curves = ReadCurves(trial, run.inventory, kMostComparedReads / runs, problems);
   const RunFacts facts = ReadRunFacts(trial, request.options, problems);
   run.settings = SettingsOf(trial, run.inventory, facts, problems);

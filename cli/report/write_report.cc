@@ -37,7 +37,7 @@ Contents Gather(const ReportRequest &request, Problems *problems) {
   Contents contents;
   contents.profile = ReadProfile(request, problems);
   contents.rules = EvaluateRules(request, problems);
-  contents.inventory = TakeInventory(trial, problems);
+  contents.inventory = TakeInventory(trial, trial.TensorNames(), problems);
   contents.facts = ReadRunFacts(trial, request.options, problems);
   const Inventory &inventory = contents.inventory;
   contents.curves = ReadCurves(trial, inventory, kMostCurveReads, problems);

@@ -43,6 +43,13 @@ Response AnswerTimes(const ApiContext &context, const Request &request);
 Response AnswerConfiguration(const ApiContext &context, const Request &request);
 // /api/profile?id=: where the time goes, see Profiles.
 Response AnswerProfile(const ApiContext &context, const Request &request);
+// /api/booster?id=: the importance of features, and the trees.
+Response AnswerBooster(const ApiContext &context, const Request &request);
+// /api/predictions?id=: the quality of the last predictions; null if there are none with labels.
+Response AnswerPredictions(const ApiContext &context, const Request &request);
+// /api/findings?id=: the steps with findings of each rule, and of its first finding the values at
+// these, the limit and which curve shows it.
+Response AnswerRuleFindings(const ApiContext &context, const Request &request);
 // /api/report?id=: what `smdebug report` writes of the run, to be saved as a file.
 Response AnswerReport(const ApiContext &context, const Request &request);
 // /api/heat?id=&group=&text=&measure=&worker=&first=&end=&columns=&from=&count=: layers over steps.

@@ -6,6 +6,8 @@
 #include "diagnosis_text.h"
 #include "elements.h"
 #include "finding_json.h"
+#include "report/booster.h"
+#include "report/predictions.h"
 #include "report/profile_report.h"
 #include "rule_advice.h"
 #include "serve/api.h"
@@ -180,6 +182,15 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   const bool has_loss = known->summary && known->summary->loss;
   has_loss ? json.Key("loss").Number(*known->summary->loss) : json.Key("loss").Null();
   json.Key("profile").Bool(!report::FindProfile(known->row.path).empty());
+  const auto has_any = [&](const auto &is_one) {
+    return std::any_of(tensors->begin(), tensors->end(), is_one);
+  };
+  const auto is_of_booster = [](const auto &each) { return report::IsOfBooster(each.name); };
+  const auto is_of_predictions = [](const auto &each) {
+    return report::IsOfPredictions(each.name, each.collections);
+  };
+  json.Key("booster").Bool(has_any(is_of_booster));
+  json.Key("predictions").Bool(has_any(is_of_predictions));
   FirstLines lines{{""}, request.Whole("pixels", 0, 0, kMostPixels)};
   const auto workers = static_cast<size_t>(request.Whole("workers", 1, 1, kMostWorkers));
   if (workers > 1 && run->GetTrial().Workers().size() > 1) {

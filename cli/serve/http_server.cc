@@ -47,6 +47,11 @@ MHD_Result TakeParameter(void *to, MHD_ValueKind, const char *name, const char *
   return MHD_YES;
 }
 
+bool HasBody(MHD_Connection *connection) {
+  const std::string length = HeaderOf(connection, "Content-Length");
+  return (!length.empty() && length != "0") || !HeaderOf(connection, "Transfer-Encoding").empty();
+}
+
 Request ReadRequest(MHD_Connection *connection, const char *url, const char *method) {
   Request request;
   request.method = method;
@@ -214,7 +219,9 @@ class HttpServer::Daemon {
                      size_t *upload_size, void **state) {
     if (*state == nullptr) {
       *state = new std::shared_ptr<Pending>(std::make_shared<Pending>());
-      return MHD_YES;
+      // What is answered now closes the connection, and the body is not read.
+      return HasBody(connection) ? Refuse(connection, ReadRequest(connection, url, method))
+                                 : MHD_YES;
     }
     const std::shared_ptr<Pending> pending = *static_cast<std::shared_ptr<Pending> *>(*state);
     if (*upload_size > 0) return MHD_NO;  // no request has a body
@@ -232,6 +239,15 @@ class HttpServer::Daemon {
     }
     if (reply.response) return Send(connection, *reply.response);
     return Begin(connection, pending, std::move(reply.work));
+  }
+
+  // Answers a request with a body as if it had none if that fails, else that it may not have one.
+  MHD_Result Refuse(MHD_Connection *connection, const Request &request) {
+    const Reply reply = answer_(request);
+    if (reply.stream) reply.stream->Leave();
+    const bool fails = reply.response && reply.response->status >= 400;
+    return Send(connection,
+                fails ? *reply.response : TextResponse(413, "A request may not have a body."));
   }
 
   // Suspends the connection while another thread works.

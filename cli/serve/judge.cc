@@ -19,6 +19,12 @@ std::string WhatDiffers(const Finding &finding) {
   return json.Text(finding.worker).Text(Name(finding.level)).EndArray().Take();
 }
 
+template <class T>
+void KeepEveryOther(std::vector<T> *all) {
+  for (size_t i = 0; 2 * i < all->size(); ++i) (*all)[i] = (*all)[2 * i];
+  all->resize((all->size() + 1) / 2);
+}
+
 }  // namespace
 
 Judge::Judge(const RuleChoice &choice)
@@ -55,9 +61,30 @@ void Judge::Note(const std::vector<Finding> &found) {
     if (found_count_ < kMostSteps && found_steps_[finding.tensor].insert(finding.step).second) {
       ++found_count_;
     }
-    if (known_.size() >= kMostKept) continue;
-    if (++known_[WhatDiffers(finding)] == 1) state_.first.push_back(finding);
+    Keep(finding);
   }
+}
+
+void Judge::Keep(const Finding &finding) {
+  const std::string key = WhatDiffers(finding);
+  auto known = known_.find(key);
+  if (known == known_.end()) {
+    if (known_.size() >= kMostKept) return;
+    known = known_.emplace(key, state_.first.size()).first;
+    state_.first.push_back(finding);
+    histories_.push_back({finding, 0, 1, {}, {}, {}});
+  }
+  History &history = histories_[known->second];
+  if (history.count++ % history.every != 0) return;
+  if (history.steps.size() >= kMostValues) {
+    KeepEveryOther(&history.steps);
+    KeepEveryOther(&history.values);
+    KeepEveryOther(&history.limits);
+    history.every *= 2;
+  }
+  history.steps.push_back(finding.step);
+  history.values.push_back(finding.value);
+  history.limits.push_back(finding.limit);
 }
 
 Judge::State Judge::Now() const {
@@ -78,6 +105,11 @@ size_t Judge::Count() const {
 int64_t Judge::EvaluatedTo() const {
   const std::lock_guard lock(mutex_);
   return state_.evaluated_to;
+}
+
+std::vector<Judge::History> Judge::Histories() const {
+  const std::lock_guard lock(mutex_);
+  return histories_;
 }
 
 std::vector<Finding> Judge::Since(size_t begin) const {

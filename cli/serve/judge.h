@@ -51,16 +51,28 @@ class Judge {
   // Returns the numbers alone, without copies of findings.
   size_t Count() const;
   int64_t EvaluatedTo() const;
+  // A finding of State::first, and those that are like it, at the steps where they were found.
+  struct History {
+    Finding first;
+    size_t count = 0;  // of all
+    size_t every = 1;  // one of so many is in `steps`
+    std::vector<int64_t> steps;
+    std::vector<double> values;
+    std::vector<double> limits;  // of these values
+  };
+  std::vector<History> Histories() const;
   // Returns the findings that differ, from number `begin` on.
   std::vector<Finding> Since(size_t begin) const;
 
  private:
   static constexpr size_t kMostKept = 500;
   static constexpr size_t kMostSteps = 20'000;  // of all tensors
+  static constexpr size_t kMostValues = 256;    // of findings that are alike
 
   bool Evaluate(const Trial &trial, const std::vector<int64_t> &steps, Clock::time_point deadline,
                 std::vector<Finding> *found);
   void Note(const std::vector<Finding> &found);
+  void Keep(const Finding &finding);
 
   const bool names_causes_;
   RuleSet set_;
@@ -68,7 +80,8 @@ class Judge {
   State state_;
   StepsByTensor found_steps_;
   size_t found_count_ = 0;
-  std::map<std::string, size_t> known_;  // what differs, and how often it was found
+  std::map<std::string, size_t> known_;  // what differs: the place in histories_ and state_.first
+  std::vector<History> histories_;
 };
 
 }  // namespace smdebug::cli::serve

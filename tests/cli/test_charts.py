@@ -342,6 +342,9 @@ def demo(browser):
     draw(browser, "Ridges", {"edges": samples[0][1].tolist(), "unit": 0, "rows": data}, label="histograms")
     draw(browser, "Lanes", {"first": 0, "last": 100, "lanes": [
         {"label": "VanishingGradient", "badge": "1", "href": "#1", "isLook": False, "what": "findings", "count": 3, "steps": [31, 32, 60]}]})  # fmt: skip
+    draw(browser, "Check", {"check": "first against last layer", "measure": "ratio", "steps": [31, 32, 60], "values": [9e-4, 5e-4, 2e-4], "limits": [1e-3] * 3}, height=164)
+    draw(browser, "Check", {"check": "", "measure": "", "steps": [31, 32, 60], "values": [7, 8, 12], "limits": [5, 6, 9]}, height=164)
+    draw(browser, "Trees", {"steps": [0, 1, 2], "depths": [1, 3, 3], "nodes": [3, 7, 11]})
     draw(browser, "Sparkline", {"x": steps, "y": losses, "marks": [4]}, title="layer0.weight")
     draw(browser, "Bars", {"labels": ["age", "tax"], "values": [0.75, 0.25]})
     draw(browser, "ConfusionMatrix", {"classes": [0, 1], "counts": [[40, 2], [5, 9]]})

@@ -84,6 +84,21 @@ def test_only_get_and_head(served, method):
     assert served.ask("/api/runs")[0] == 200
 
 
+def test_a_body_is_refused(served):
+    def status(method, head, body=b"{}", token=served.token):
+        host = f"{served.host}:{served.port}"
+        lines = [f"{method} /api/runs HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {token}", *head, "", ""]
+        return served.raw("\r\n".join(lines).encode() + body, wait=5).split(b" ")[1:2]
+
+    assert status("GET", ["Content-Length: 2"]) == [b"413"]
+    assert status("GET", ["Transfer-Encoding: chunked"], b"2\r\n{}\r\n0\r\n\r\n") == [b"413"]
+    assert status("POST", ["Content-Length: 2"]) == [b"405"]
+    assert status("POST", ["Content-Length: 99999999999"]) == [b"405"]  # most of it never comes
+    assert status("GET", ["Content-Length: 2"], token="0" * 32) == [b"401"]
+    assert status("GET", ["Content-Length: 0", "Connection: close"], b"") == [b"200"]
+    assert served.ask("/api/runs")[0] == 200
+
+
 def test_head_has_no_body(served):
     for path in ("/", "/api/runs", "/events"):
         status, _, body = served.ask(path, method="HEAD")

@@ -74,6 +74,12 @@ function formatStep(step, mode, modeStep) {
 }
 const countText = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
+const STATISTICS = {
+  l2: 'l2 norm', l1: 'l1 norm', abs_l1: 'l1 norm', abs_mean: 'mean of |x|', abs_max: 'largest |x|', std: 'standard deviation',
+  abs_median: 'median of |x|', min: 'minimum', max: 'maximum',
+};
+const nameOfStatistic = (name) => STATISTICS[name] || name;
+
 // Groups sorted positions into runs of adjacent ones: [first, last] each.
 function stretchesOf(places) {
   const stretches = [];

@@ -1,11 +1,5 @@
 // Statistics of layers: a heat map and small multiples.
 
-const NAMES = {
-  l2: 'l2 norm', l1: 'l1 norm', abs_l1: 'l1 norm', abs_mean: 'mean of |x|', abs_max: 'largest |x|', std: 'standard deviation',
-  abs_median: 'median of |x|',
-};
-const nameOfStatistic = (name) => NAMES[name] || name;
-
 // Returns the selectable groups: collections with some of the layers, without duplicates.
 function groupsOf(layers) {
   const members = new Map();

@@ -47,9 +47,8 @@ function isClose(a, b) {
 function checkOf(rule) {
   const [first] = rule.findings;
   if (!Number.isFinite(first.value) || !Number.isFinite(first.limit)) return null;
-  const same = rule.findings.filter((each) => ['tensor', 'worker', 'check', 'limit'].every((key) => each[key] === first[key]));
-  const line = { label: 'value', colour: 1, dash: null, x: same.map((each) => each.step), y: same.map((each) => each.value) };
-  return { title: `${rule.rule}${first.check ? `, ${first.check}` : ''}: ${first.measure || 'value'} at each finding`, lines: [line], limit: first.limit };
+  const same = rule.findings.filter((each) => ['tensor', 'worker', 'check'].every((key) => each[key] === first[key]));
+  return { ...first, steps: same.map((each) => each.step), values: same.map((each) => each.value), limits: same.map((each) => each.limit) };
 }
 
 function drawCulpritCurve(place) {
@@ -58,7 +57,7 @@ function drawCulpritCurve(place) {
   const curve = finding.tensor ? curveOf(finding) : null;
   const check = curve && curve.isEvaluated ? null : checkOf(rule);
   const options = { canSwitch: false, group: STEPS, sharesZoom: false };
-  if (check) drawLineChart(place, check, { ...options, title: check.title, height: curve ? 164 : 204 });
+  if (check) drawCheck(place, check, { group: STEPS, height: curve ? 164 : 204 });
   if (!curve) return;
   drawLineChart(place, { lines: curve.lines, marks: [{ x: finding.step, label: '' }], limit: curve.isEvaluated ? finding.limit : null },
     { ...options, title: curve.what, height: check ? 164 : 204 });

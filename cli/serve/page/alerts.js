@@ -2,17 +2,27 @@
 
 import { addressOf } from './address.js';
 
-const MOST = 5;
+const MOST = 4;
+const counts = new Map();  // of each run's findings since its alert was dismissed
 
-// Adds an alert about a finding {rule, step, message} of a run {id, name}; `more` others came with it.
+// Shows an alert about a finding {rule, step, message} of a run {id, name}; `more` others came with it.  A run has one alert,
+// about its last finding: more would cover the page.
 export function alertOf(run, finding, more = 0) {
   const alerts = document.getElementById('alerts');
+  const id = `alert-${run.id}`;
+  const others = (counts.get(id) ?? 0) + more;
   const close = make('button', { type: 'button', 'aria-label': 'Dismiss' }, '×');
-  const alert = make('div', { class: 'alert' }, make('a', { href: addressOf([run.id]) }, run.name),
-    ` ${finding.rule}, step ${finding.step}: ${finding.message}${more > 0 ? `, and ${countText(more, 'more finding')}` : ''}`, close);
-  close.addEventListener('click', () => alert.remove());
+  const alert = make('div', { class: 'alert', id }, make('a', { href: addressOf([run.id]) }, run.name),
+    ` ${finding.rule}, step ${finding.step}: ${finding.message}${others > 0 ? `, and ${countText(others, 'more finding')}` : ''}`, close);
+  const forget = (element) => {
+    counts.delete(element.id);
+    element.remove();
+  };
+  close.addEventListener('click', () => forget(alert));
+  document.getElementById(id)?.remove();
+  counts.set(id, others + 1);
   alerts.append(alert);
-  while (alerts.children.length > MOST) alerts.firstChild.remove();
+  while (alerts.children.length > MOST) forget(alerts.firstChild);
 }
 
 // Returns a function that takes the rows of a list, again and again, and alerts of what was found in steps that were

@@ -1,5 +1,7 @@
 // What rules have found in a run, and the likely causes.
 
+import { drawChecks } from './checks.js';
+
 const MOST = 30;
 
 // Returns the step of the first finding of each rule, by rule, in order: the charts mark and number these.
@@ -31,10 +33,14 @@ function othersOf({ findings, rules }) {
   return [...told('Found nothing', 'passed'), ...told('Not enough data so far', 'not_enough_data'), ...told('Without matching tensors', 'no_tensors')];
 }
 
-// Returns an object with `update(run)`.  A run's findings are short next to those of others, with `colour`, its curves'.
+// Returns {update(run), destroy()}.  A run's findings are short next to those of others, with `colour`, its curves'.
 export function drawFindings(place, run, isShort, colour = 0) {
   const box = make('div', { class: 'headline', role: 'status' });
-  const all = make('details', { class: 'found' });
+  const list = make('div');
+  const charts = make('div');
+  const summary = make('summary');
+  const all = make('details', { class: 'found' }, summary, list, charts);
+  const checks = isShort ? null : drawChecks(charts, run);
   place.append(box, all);
   let text = null;
 
@@ -73,8 +79,11 @@ export function drawFindings(place, run, isShort, colour = 0) {
     const title = next.findings.length ? `First findings, by rule, tensor and worker (${next.findings.length})` : 'Rules';
     const table = next.findings.length === 0 ? '' : make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': isShort ? `Findings in ${next.name}` : 'Findings' }, make('table', { class: 'wide' },
         make('thead', {}, make('tr', {}, make('th', {}, make('span', { class: 'hidden' }, 'Number')), ...['Level', 'Rule', 'Step', 'Tensor', 'Finding'].map((title) => make('th', { scope: 'col' }, title)))), make('tbody', {}, ...rows)));
-    all.replaceChildren(make('summary', {}, title), table, ...more, ...othersOf(next));
+    summary.replaceChildren(title);
+    list.replaceChildren(table, ...more, ...othersOf(next));
+    if (all.open && checks && next.findings.length) checks.grow();
   }
+  all.addEventListener('toggle', () => all.open && checks && run.findings.length && checks.grow());
   update(run);
-  return { update };
+  return { update, destroy: () => checks && checks.destroy() };
 }

@@ -2,7 +2,7 @@
 
 import { get, numbers, settled } from './api.js';
 
-const MEASURES = { l2: 'l2 norm', abs_mean: 'mean of |x|', abs_max: 'largest |x|', std: 'standard deviation', mean: 'mean', min: 'minimum', max: 'maximum' };
+const MEASURES = ['l2', 'abs_mean', 'abs_max', 'std', 'mean', 'min', 'max'];
 const ROWS = 40;
 const COLUMNS = 300;
 const MOST_RELATED = 6;
@@ -87,7 +87,7 @@ function valuesTable(cell) {
 
 function statisticsOf(cell) {
   const names = Object.entries(cell.statistics);
-  return make('dl', { class: 'facts' }, ...names.map(([name, value]) => make('div', {}, make('dt', {}, MEASURES[name] || name), make('dd', {}, formatNumber(toNumber(value))))));
+  return make('dl', { class: 'facts' }, ...names.map(([name, value]) => make('div', {}, make('dt', {}, nameOfStatistic(name)), make('dd', {}, formatNumber(toNumber(value))))));
 }
 
 // Returns the difference between the largest and the smallest worker at steps that all have.
@@ -99,7 +99,6 @@ function spreadOf(lines) {
 
 // Returns {run, grow(), destroy()}.
 export function drawLayerMaps(place, run, isNamed) {
-  const measures = Object.keys(MEASURES);
   const groupsOf = () => [...run.groups.map((each) => ({ name: each.name, title: `${each.name || 'in no collection'} (${each.tensors})` })), { name: '*', title: 'all' }];
   const firstGroup = groupsOf().find((each) => each.name === 'gradients') ?? groupsOf()[0];
   const state = { measure: 'l2', group: firstGroup.name, text: '', worker: '', from: 0, range: null };
@@ -135,7 +134,7 @@ export function drawLayerMaps(place, run, isNamed) {
     ]);
     drawn.forEach((each) => each.destroy());
     drawn = [];
-    const chart = (parent, lines, title) => drawn.push(drawLineChart(parent, { lines, marks: [{ x: step, label: '' }] }, { title, yTitle: MEASURES[state.measure], height: 190, group: GROUP }));
+    const chart = (parent, lines, title) => drawn.push(drawLineChart(parent, { lines, marks: [{ x: step, label: '' }] }, { title, yTitle: nameOfStatistic(state.measure), height: 190, group: GROUP }));
     const grid = make('div', { class: 'grid' });
     cellPlace.replaceChildren(make('h3', {}, `${tensor}, ${formatStep(cell.step, cell.mode, cell.mode_step)}`), statisticsOf(cell), grid);
     const card = () => {
@@ -224,7 +223,7 @@ export function drawLayerMaps(place, run, isNamed) {
   chooseGroup();
   const card = make('div', { class: 'card long' }, isNamed ? make('h3', {}, run.name) : null,
     make('div', { class: 'controls' },
-      chooser('Measure', Object.values(MEASURES), set('measure', measures)),
+      chooser('Measure', MEASURES.map(nameOfStatistic), set('measure', MEASURES)),
       groupPlace,
       run.workers.length > 1 ? chooser('Worker', ['first', ...run.workers], set('worker', ['', ...run.workers])) : null,
       make('label', {}, 'Find', search), earlier, later), note, mapPlace, cellPlace);

@@ -6,6 +6,7 @@ import { choices, drawCharts, runQuery } from './curves.js';
 import { drawLayerMaps } from './layers.js';
 import { drawFindings } from './findings.js';
 import { drawRunProfile } from './profile.js';
+import { OUTCOMES, drawOutcome } from './outcome.js';
 import { drawConfigurations } from './configurations.js';
 
 function section(id, title) {
@@ -73,10 +74,12 @@ export function showRuns(place, ids, restart) {
     const curves = section('curves', 'Losses and metrics');
     const layers = section('layers', 'Layers over the steps');
     const profile = section('profile', 'Where the time goes');
+    const outcomes = runs.length > 1 ? [] : Object.keys(OUTCOMES).map((name) => [name, section(name, OUTCOMES[name].title)]);
     const hasProfile = runs.length === 1 && runs[0].profile;
     const configurations = section('configurations', runs.length > 1 ? 'What differs' : 'Configuration');
     layers.element.hidden = !runs.some((run) => run.groups.length);
-    place.append(curves.element, layers.element, ...(hasProfile ? [profile.element] : []), configurations.element);
+    place.append(curves.element, layers.element, ...outcomes.map(([, { element }]) => element), ...(hasProfile ? [profile.element] : []), configurations.element);
+    outcomes.forEach(([, { element }]) => { element.hidden = true; });
     const chosen = choices();
     let charts = await drawCharts(curves.place, runs, chosen);
     if (isGone) return charts.destroy();
@@ -92,6 +95,8 @@ export function showRuns(place, ids, restart) {
     }
     drawMaps();
     parts.push(drawConfigurations(configurations.place, runs), { destroy: () => [charts, ...maps.values()].forEach((part) => part.destroy()) });
+    const drawnOutcomes = outcomes.map(([name, each]) => drawOutcome(each, runs[0], name));
+    parts.push(...drawnOutcomes, ...heads.map((head) => head.findings));
     if (hasProfile) parts.push(drawRunProfile(profile.place, runs[0]));
 
     // Reads what a run has, anew: tensors may come late, as the loss of a validation.
@@ -105,12 +110,13 @@ export function showRuns(place, ids, restart) {
         const now = await Promise.all(ids.map((id) => get('/api/run', runQuery(id, ids.length))));
         if (isGone) return undefined;
         failed.textContent = '';
-        now.forEach(({ curves: lines, groups, tensors, workers, rules, begun, last_time }, i) => {
-          Object.assign(runs[i], { curves: lines, groups, tensors, workers, rules, begun, last_time });
+        now.forEach(({ curves: lines, groups, tensors, workers, rules, begun, last_time, booster, predictions }, i) => {
+          Object.assign(runs[i], { curves: lines, groups, tensors, workers, rules, begun, last_time, booster, predictions });
           drawFacts(heads[i].facts, runs[i]);
           heads[i].findings.update(runs[i]);
         });
         drawMaps();
+        drawnOutcomes.forEach((each) => each.grow());
         if (namesOf() === before) return undefined;
         const fresh = make('div');
         const next = await drawCharts(fresh, runs, chosen);
@@ -129,6 +135,7 @@ export function showRuns(place, ids, restart) {
       return undefined;
     });
 
+    const opened = runs.map((run) => run.last);  // what was recorded before is no news
     const from = runs.map((run) => run.cursor).join(',');
     watched = watch({ runs: ids, series: charts.series(), from }, (event) => {
       if (event.runs.some((news) => news.again)) return restart();
@@ -141,7 +148,7 @@ export function showRuns(place, ids, restart) {
         if (news.findings) {
           run.findings.push(...news.findings);
           run.causes = news.causes;
-          news.findings.filter((each) => each.status === 'finding').forEach((each) => alertOf(run, each));
+          news.findings.filter((each) => each.status === 'finding' && each.step > opened[i]).forEach((each) => alertOf(run, each));
           const count = runs.reduce((sum, each) => sum + each.count, 0);
           document.title = `${count ? `(${count}) ` : ''}${runs.map((each) => each.name).join(', ')} · smdebug`;
         }
@@ -150,6 +157,7 @@ export function showRuns(place, ids, restart) {
         if (news.series) {
           charts.append(i, news);
           if (maps.has(run)) maps.get(run).grow();
+          drawnOutcomes.forEach((each) => each.grow());
         }
         if (news.findings) charts.mark();
       }
