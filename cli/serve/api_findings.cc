@@ -51,15 +51,14 @@ struct ShownCurve {
 
 std::optional<ShownCurve> CurveOf(OpenRun &run, const Finding &finding) {
   const std::shared_ptr<const Inventory> tensors = run.Tensors();
-  const auto found =
-      std::find_if(tensors->begin(), tensors->end(),
-                   [&](const NamedTensor &each) { return each.name == finding.tensor; });
+  const auto found = std::find_if(tensors->begin(), tensors->end(), [&](const NamedTensor &each) {
+    return each.name == finding.tensor;
+  });
   if (found == tensors->end() || found->kind == TensorKind::kOther) return std::nullopt;
   const bool is_scalar = found->kind == TensorKind::kCurve;
   const Tensor tensor = run.GetTrial().Tensor(finding.tensor);
   for (const char *measure : {"mean", "l2", "abs_mean", "abs_max", "std", "min", "max", "l1"}) {
-    const auto number =
-        NumberAt(tensor, finding.step, measure, Mode::kGlobal, finding.worker);
+    const auto number = NumberAt(tensor, finding.step, measure, Mode::kGlobal, finding.worker);
     const bool is_close = number && std::isfinite(*number) && std::isfinite(finding.value) &&
                           std::abs(*number - finding.value) <= kClose * std::abs(finding.value);
     if (is_close) return ShownCurve{measure, true, is_scalar};

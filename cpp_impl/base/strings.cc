@@ -112,12 +112,19 @@ std::string ZeroPadded(int64_t number, int width) {
 std::string DidYouMean(std::string_view text, const std::vector<std::string_view> &candidates) {
   // A hostile name may be huge, and no candidate is that long.
   if (candidates.empty() || text.size() > 64) return {};
-  const auto nearest = std::min_element(candidates.begin(), candidates.end(),
-                                        [&](std::string_view a, std::string_view b) {
-                                          return EditDistance(text, a) < EditDistance(text, b);
-                                        });
+  constexpr size_t kShortestPart = 4;  // of a candidate that has the text in it
+  const std::string wanted = ToLower(text);
+  const auto distance = [&wanted](std::string_view candidate) {
+    const std::string lower = ToLower(candidate);
+    const size_t edits = EditDistance(wanted, lower);
+    const bool is_part = wanted.size() >= kShortestPart && lower.find(wanted) != std::string::npos;
+    return std::pair(is_part ? std::min<size_t>(edits, 2) : edits, edits);
+  };
+  const auto nearest = std::min_element(
+      candidates.begin(), candidates.end(),
+      [&](std::string_view a, std::string_view b) { return distance(a) < distance(b); });
   const size_t tolerated = std::max<size_t>(2, nearest->size() / 3);
-  if (EditDistance(text, *nearest) > tolerated) return {};
+  if (distance(*nearest).first > tolerated) return {};
   return StrCat("; did you mean '", *nearest, "'?");
 }
 

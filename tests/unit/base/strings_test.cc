@@ -79,6 +79,10 @@ TEST(DidYouMean, SuggestsTheNearestCandidate) {
   EXPECT_EQ(DidYouMean("mim", {"max", "min", "mean"}), "; did you mean 'min'?");
   EXPECT_EQ(DidYouMean("save_intervall", {"save_steps", "save_interval"}),
             "; did you mean 'save_interval'?");
+  EXPECT_EQ(DidYouMean("Exploding", {"TensorVariance", "ExplodingTensor"}),
+            "; did you mean 'ExplodingTensor'?");
+  EXPECT_EQ(DidYouMean("gradient", {"Gradients", "VanishingGradient"}),
+            "; did you mean 'Gradients'?");
 }
 
 TEST(DidYouMean, SuggestsNothingIfNothingIsSimilar) {
