@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/fingerprint.h"
+#include "rules/support/left_out.h"
 #include "rules/support/precision.h"
 #include "rules/support/products.h"
 #include "rules/support/recorded_sums.h"
@@ -211,13 +212,6 @@ class UpdateNotApplied final : public Rule {
     return *known;
   }
 
-  // Reports whether a weight never had a gradient and never changed.  One that changes is trained,
-  // and its gradient not recorded, or is an average of others.
-  static bool IsLeftOut(const UpdatedWeight &parameter) {
-    return parameter.now && !parameter.ever_had_gradient && !parameter.is_frozen &&
-           !parameter.was_frozen && !parameter.has_changed;
-  }
-
   bool Matters(const UpdatedWeight &parameter) const {
     const double norm = *parameter.gradient->norm_now;
     return norm > 0 && norm >= limits_.relevance * parameter.now->l2;
@@ -251,10 +245,13 @@ class UpdateNotApplied final : public Rule {
       if (culprit == nullptr || Unchanged(parameter) > Unchanged(*culprit)) culprit = &parameter;
     }
     const double rate = std::exchange(rates_[worker], 0);
-    if (culprit == nullptr || (rate > 0 && rate < kTinyRate)) return;
+    if (culprit == nullptr) return;
     const int64_t limit = changed > 0 ? limits_.patience : limits_.patience_all;
     if (Unchanged(*culprit) < limit) return;
     const int digits = digits_[worker];
+    if (rate > 0 && changed == 0 && !AreFewDigits(digits))
+      NoteRate(worker, *culprit, rate, findings);
+    if (rate > 0 && rate < kTinyRate) return;
     const bool are_few = limits_.rounded && AreFewDigits(digits);
     const std::string_view check = are_few       ? "few_digits"
                                    : changed > 0 ? "not_updated"
@@ -268,6 +265,16 @@ class UpdateNotApplied final : public Rule {
                                 " binary digits: updates may be rounded away")
                        : std::string()),
         findings);
+  }
+
+  // A clue, once: an optimizer updates weights at a rate that changes none of them.
+  void NoteRate(const std::string &worker, const UpdatedWeight &culprit, double rate,
+                Findings &findings) {
+    if (!without_effect_.insert(worker).second) return;
+    findings.AddClue(
+        FindingOf({worker, culprit.name}, "rate_without_effect", rate, 0,
+                  StrCat("an optimizer updates weights at a learning rate of ", Shortest(rate),
+                         ", and for ", culprit.gradient->unchanged, " steps none has changed")));
   }
 
   // Of few digits, a normalisation's weights, which begin at 1, take no usual update.  Without
@@ -457,7 +464,8 @@ class UpdateNotApplied final : public Rule {
       is_any_left_out |= IsLeftOut(parameter);
     }
     if (!is_any_left_out) return;
-    const auto [due, without, with, has_telling] = FindLeftOut(parameters);
+    const auto [due, without, with, has_telling] =
+        FindLeftOut(parameters, limits_.patience_gradient);
     if (due.empty() || !has_telling) return;
     NoteEvaluated();
     // Who freezes most of a model, as for adapters, means it, unless an optimizer has it.
@@ -469,42 +477,6 @@ class UpdateNotApplied final : public Rule {
                due[0]->is_missing ? ", though an optimizer is to update it" : "",
                due.size() > 1 ? StrCat("; nor had ", due.size() - 1, " others") : std::string()),
         findings);
-  }
-
-  // Weights that had no gradient so far.
-  struct LeftOut {
-    std::vector<const UpdatedWeight *> due;  // since long enough; those of an optimizer come first
-    int64_t without = 0;
-    int64_t with = 0;          // weights that had one
-    bool has_telling = false;  // not only biases of zeros, which may be averages of others
-  };
-  LeftOut FindLeftOut(Parameters &parameters) const {
-    LeftOut found;
-    std::set<std::string_view> kinds;  // of weights that had a gradient
-    std::set<Fingerprint> trained;     // how weights with a gradient began
-    for (auto &[key, parameter] : parameters) {
-      if (!parameter.ever_had_gradient) continue;
-      ++found.with;
-      kinds.insert(KindOfWeight(key));
-      if (parameter.first && IsTelling(*parameter.first)) trained.insert(*parameter.first);
-    }
-    for (auto &[key, parameter] : parameters) {
-      if (!IsLeftOut(parameter)) continue;
-      // A copy of another weight, or an average that begins as one.
-      if (trained.find(*parameter.first) != trained.end()) continue;
-      // Of some kinds, as biases, the job may record no gradients.
-      if (!parameter.is_missing && kinds.find(KindOfWeight(key)) == kinds.end()) continue;
-      found.has_telling |= parameter.is_missing || IsTelling(*parameter.first);
-      ++found.without;
-      ++parameter.without_gradient;
-      const bool is_due = parameter.without_gradient >= limits_.patience_gradient;
-      // At the first step, no weight has changed yet.
-      if (!is_due || parameter.records < 2 || std::exchange(parameter.is_told, true)) continue;
-      found.due.push_back(&parameter);
-    }
-    std::stable_partition(found.due.begin(), found.due.end(),
-                          [](const UpdatedWeight *each) { return each->is_missing; });
-    return found;
   }
 
   static void Add(const std::string &worker, const std::string &tensor, std::string_view check,
@@ -528,6 +500,7 @@ class UpdateNotApplied final : public Rule {
   std::map<std::string, SumsOnAverage> averages_;   // by worker
   std::map<std::string, Idle> idle_;                // by worker
   std::map<std::string, double> rates_;             // by worker, the largest of this step
+  std::set<std::string> without_effect_;            // workers whose rate changes no weight
   std::map<std::string, bool> resets_;              // by worker: it was seen to reset gradients
   bool are_reset_ = false;                          // as a collection says
   bool is_touched_ = false;                         // a parameter, or idleness, at this step

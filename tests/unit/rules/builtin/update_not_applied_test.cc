@@ -76,6 +76,24 @@ TEST(UpdateNotAppliedTest, ATinyRateExplainsWhyNothingChanges) {
   EXPECT_THAT(checks_of(0, 0), testing::Contains("nothing_updated"));
 }
 
+// Once, whatever the rate; not where weights change, nor with a rate of 0.
+TEST(UpdateNotAppliedTest, ARateWithoutEffectIsAClue) {
+  const auto clues_of = [](double rate, const std::function<double(int64_t)> &weight) {
+    FakeSource source;
+    for (int64_t step = 0; step < 20; ++step) {
+      source.Step(step, Mode::kTrain, step).Save("a.weight", {weight(step), 2.3});
+      source.Save("learning_rate/SGD_0", {rate});
+      source.Save("gradient/a.weight", {Alternating(step), 1});
+    }
+    return Evaluate(kRule, {}, source).Clues();
+  };
+  EXPECT_THAT(clues_of(1e-12, Falling), IsEmpty());
+  EXPECT_THAT(clues_of(0, [](int64_t) { return 1.1; }), IsEmpty());
+  for (const double rate : {1e-12, 1e-6}) {
+    EXPECT_THAT(clues_of(rate, [](int64_t) { return 1.1; }), ElementsAre("rate_without_effect"));
+  }
+}
+
 TEST(UpdateNotAppliedTest, AHealthyTrainingIsSilent) {
   FakeSource source =
       Of({{"a.weight", Falling, Alternating}, {"b.weight", Falling, Alternating}}, 30);

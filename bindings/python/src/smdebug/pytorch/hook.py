@@ -230,6 +230,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                     f"{path} is not initialised yet; call the model once, then register it"
                 )
         model = RegisteredModel(module, self._free_name(module, name), name is not None)
+        self._unregistered.watch(self)
         self._models.append(model)
         if getattr(module, "_compiled_call_impl", None) is None:
             self._watch_calls(model, module, counts_calls)

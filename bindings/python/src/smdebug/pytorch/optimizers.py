@@ -13,7 +13,14 @@ from smdebug.exceptions import SMDebugTypeError
 from smdebug.pytorch.optimizer_names import OptimizerNames
 from smdebug.pytorch.torch_state import is_compiling
 
-__all__ = ["NeverUpdated", "WatchedOptimizer", "inner_optimizer", "missing_gradients"]
+__all__ = [
+    "OptimizerWarnings",
+    "WatchedOptimizer",
+    "has_gradients",
+    "inner_optimizer",
+    "missing_gradients",
+    "settings_of",
+]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
@@ -29,10 +36,10 @@ class _Listener(Protocol):
     def _after_update(self, watched: WatchedOptimizer, optimizer: Any) -> None: ...
 
 
-class NeverUpdated:
-    """Warns once of a training whose registered optimizers never update anything.
+class OptimizerWarnings:
+    """Warns once of registered optimizers that never update anything, or update what is unknown.
 
-    All of it would be one step, which no rule sees the end of.
+    A training without an update would be one step, which no rule sees the end of.
     """
 
     _MANY = 200  # calls of the model; few jobs accumulate so many batches
@@ -40,6 +47,7 @@ class NeverUpdated:
     def __init__(self, logger: Any) -> None:
         self._logger = logger
         self._calls = 0
+        self._knows_unknown = False
 
     def note_call(self) -> None:
         self._calls += 1
@@ -53,6 +61,16 @@ class NeverUpdated:
 
     def note_update(self) -> None:
         self._calls = self._MANY
+
+    def note_unknown(self, count: int) -> None:
+        if count == 0 or self._knows_unknown:
+            return
+        self._knows_unknown = True
+        self._logger.warning(
+            "%d parameters of a registered optimizer belong to no registered module, and are not "
+            "recorded; give their module to register_module",
+            count,
+        )
 
 
 def inner_optimizer(optimizer: Any) -> Any:
@@ -89,6 +107,27 @@ def missing_gradients(
     if missing and all(each is None for each in gradients):
         return [f"idle_update/{optimizer}"]
     return missing
+
+
+def has_gradients(optimizer: Any) -> bool:
+    """Returns True if a parameter has a gradient."""
+    return any(each.grad is not None for group in optimizer.param_groups for each in group["params"])
+
+
+def settings_of(optimizer: Any, name: str) -> List[Tuple[str, Any]]:
+    """Returns the name and the value of each group's learning rate and weight decay.
+
+    Returns nothing for an update without gradients, as of another model's parameters: it applies
+    nothing at this rate.
+    """
+    if not has_gradients(optimizer):
+        return []
+    return [
+        (f"{collection}/{name}_{number}", group[key])
+        for number, group in enumerate(optimizer.param_groups)
+        for key, collection in (("lr", "learning_rate"), ("weight_decay", "weight_decay"))
+        if group.get(key) is not None
+    ]
 
 
 def _is_within_step(optimizer: Any) -> bool:
@@ -153,8 +192,7 @@ class WatchedOptimizer:
     def has_gradients(self) -> bool:
         """Returns True if a parameter has a gradient."""
         optimizer = self._optimizer()
-        groups = () if optimizer is None else optimizer.param_groups
-        return any(each.grad is not None for group in groups for each in group["params"])
+        return optimizer is not None and has_gradients(optimizer)
 
     def detach(self) -> None:
         """Leaves the optimizer as it was."""

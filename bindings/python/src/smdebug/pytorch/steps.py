@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from smdebug import _raw
 from smdebug.core.error_policy import guarded
@@ -17,11 +17,17 @@ from smdebug.pytorch.evaluation_mode import EvaluationMode
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.loss_graphs import LossGraphs
 from smdebug.pytorch.models import RegisteredModel
-from smdebug.pytorch.optimizers import NeverUpdated, WatchedOptimizer, missing_gradients
+from smdebug.pytorch.optimizers import (
+    OptimizerWarnings,
+    WatchedOptimizer,
+    missing_gradients,
+    settings_of,
+)
 from smdebug.pytorch.returned_losses import ReturnedLosses
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
 from smdebug.pytorch.shards import Parts
 from smdebug.pytorch.torch_state import in_backward, is_generating, is_probing, was_compiled
+from smdebug.pytorch.unregistered import Unregistered
 
 __all__ = ["StepHook"]
 
@@ -81,8 +87,12 @@ class StepHook(FrameworkHook):
         return []
 
     @cached_property
-    def _never_updated(self) -> NeverUpdated:
-        return NeverUpdated(self.logger)
+    def _optimizer_warnings(self) -> OptimizerWarnings:
+        return OptimizerWarnings(self.logger)
+
+    @cached_property
+    def _unregistered(self) -> Unregistered:
+        return Unregistered()
 
     @cached_property
     def _applied(self) -> Set[WatchedOptimizer]:
@@ -259,7 +269,7 @@ class StepHook(FrameworkHook):
                 return
             if not continues:
                 self._start(was_called=True)
-            self._never_updated.note_call()
+            self._optimizer_warnings.note_call()
         elif model.begins_step(module):
             self._start(was_called=True)
         self._is_saving = self._saves_step
@@ -441,13 +451,12 @@ class StepHook(FrameworkHook):
             self._note_skipped(watched)
             return
         self._saw_gradient = True
-        self._save_settings(watched, optimizer)
+        self._save_settings(settings_of(optimizer, watched.name))
         if self._owes_evaluation_mode:
             self._save_evaluation_mode()
         parameters = watched.names.parameters_of(optimizer, self._models)
         watched.named = list(zip(watched.names.names, parameters))
-        if watched.names.unknown:
-            self._warn_of_unknown(watched.names.unknown)
+        self._optimizer_warnings.note_unknown(watched.names.unknown)
         with self._late.batch():
             self._save_parameters(watched, inverse_scale(optimizer))
 
@@ -499,31 +508,22 @@ class StepHook(FrameworkHook):
             self._follow(is_training=True)
             self._start(was_called=False)
         self._is_interrupted = False
-        self._never_updated.note_update()
+        self._optimizer_warnings.note_update()
         self._is_saving = self._saves_step
         self._applied.add(watched)
 
-    _has_warned_of_unknown = False
+    def _save_settings(self, named: Sequence[Tuple[str, Any]]) -> None:
+        for name, value in named:
+            if self.wants(name):
+                is_tensor = self._is_tensor(value)
+                self._save(name, value if is_tensor else torch.tensor(float(value), device="cpu"))
 
-    def _warn_of_unknown(self, count: int) -> None:
-        if self._has_warned_of_unknown:
-            return
-        self._has_warned_of_unknown = True
-        self.logger.warning(
-            "%d parameters of a registered optimizer belong to no registered module, and are not "
-            "recorded; give their module to register_module",
-            count,
-        )
-
-    def _save_settings(self, watched: WatchedOptimizer, optimizer: Any) -> None:
-        for number, group in enumerate(optimizer.param_groups):
-            for key, collection in (("lr", "learning_rate"), ("weight_decay", "weight_decay")):
-                name = f"{collection}/{watched.name}_{number}"
-                value = group.get(key)
-                if value is not None and self.wants(name):
-                    if not self._is_tensor(value):
-                        value = torch.tensor(float(value), device="cpu")
-                    self._save(name, value)
+    @guarded
+    def _on_any_update(self, optimizer: Any) -> None:
+        """Lets rules know the learning rates of optimizers that nobody has registered."""
+        if self._is_saving and self._is_training and self._has_rules and not self._optimizers:
+            step = self._training_steps
+            self._save_settings(self._unregistered.rates_of(optimizer, self._models, step))
 
     @guarded
     def _after_update(self, watched: WatchedOptimizer, optimizer: Any) -> None:

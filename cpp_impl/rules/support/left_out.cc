@@ -1,0 +1,45 @@
+#include "rules/support/left_out.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "rules/support/tensor_names.h"
+
+namespace smdebug::rules {
+
+bool IsLeftOut(const UpdatedWeight &parameter) {
+  return parameter.now && !parameter.ever_had_gradient && !parameter.is_frozen &&
+         !parameter.was_frozen && !parameter.has_changed;
+}
+
+LeftOut FindLeftOut(std::map<std::string, UpdatedWeight> &parameters, int64_t patience) {
+  LeftOut found;
+  std::set<std::string_view> kinds;  // of weights that had a gradient
+  std::set<Fingerprint> trained;     // how weights with a gradient began
+  for (auto &[key, parameter] : parameters) {
+    if (!parameter.ever_had_gradient) continue;
+    ++found.with;
+    kinds.insert(KindOfWeight(key));
+    if (parameter.first && IsTelling(*parameter.first)) trained.insert(*parameter.first);
+  }
+  for (auto &[key, parameter] : parameters) {
+    if (!IsLeftOut(parameter)) continue;
+    // A copy of another weight, or an average that begins as one.
+    if (trained.find(*parameter.first) != trained.end()) continue;
+    // Of some kinds, as biases, the job may record no gradients.
+    if (!parameter.is_missing && kinds.find(KindOfWeight(key)) == kinds.end()) continue;
+    found.has_telling |= parameter.is_missing || IsTelling(*parameter.first);
+    ++found.without;
+    ++parameter.without_gradient;
+    const bool is_due = parameter.without_gradient >= patience;
+    // At the first step, no weight has changed yet.
+    if (!is_due || parameter.records < 2 || std::exchange(parameter.is_told, true)) continue;
+    found.due.push_back(&parameter);
+  }
+  std::stable_partition(found.due.begin(), found.due.end(),
+                        [](const UpdatedWeight *each) { return each->is_missing; });
+  return found;
+}
+
+}  // namespace smdebug::rules

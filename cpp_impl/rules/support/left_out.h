@@ -1,0 +1,28 @@
+// Finds weights that never get a gradient, while others do.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rules/support/updated_weight.h"
+
+namespace smdebug::rules {
+
+// Reports whether a weight never had a gradient and never changed.  One that changes is trained,
+// and its gradient not recorded, or is an average of others.
+bool IsLeftOut(const UpdatedWeight &parameter);
+
+// Weights that had no gradient so far.
+struct LeftOut {
+  std::vector<const UpdatedWeight *> due;  // since long enough; those of an optimizer come first
+  int64_t without = 0;
+  int64_t with = 0;          // weights that had one
+  bool has_telling = false;  // not only biases of zeros, which may be averages of others
+};
+
+// Counts a step with gradients; a weight is due, once, after `patience` of these.
+LeftOut FindLeftOut(std::map<std::string, UpdatedWeight> &parameters, int64_t patience);
+
+}  // namespace smdebug::rules
