@@ -16,6 +16,9 @@ constexpr double kLargeWeights = 2;
 constexpr double kSmallWeights = 0.05;
 constexpr int64_t kFirst = 5;  // updates
 constexpr double kLargeFirst = 0.8;
+// All weights of so few elements may begin small by chance, as in a regression of eight inputs.
+constexpr int64_t kFewElements = 16;
+constexpr double kFartherIfFew = 5;
 constexpr size_t kUsual = 30;  // updates
 constexpr double kSmallUsual = 5e-5;
 constexpr double kSlowUsual = 5e-4;
@@ -101,6 +104,8 @@ void UpdateSizes::Add(const Sample &weight, double difference, double before) {
   if (!IsOfLayer(weight) || before == 0 || difference == 0) return;
   difference_ += difference;
   before_ += before;
+  const tensor::View *form = weight.Form();
+  elements_ += form == nullptr ? kFewElements : form->ElementCount();
   const double size = difference / before;
   if (!farthest_.IsKnown() || size > farthest_.value) farthest_.Take(weight, size);
 }
@@ -108,6 +113,7 @@ void UpdateSizes::Add(const Sample &weight, double difference, double before) {
 void UpdateSizes::EndStep(Findings &findings) {
   if (before_ != 0) EndUpdate(difference_ / before_, findings);
   difference_ = before_ = 0;
+  elements_ = 0;
   farthest_ = {};
 }
 
@@ -138,9 +144,11 @@ void UpdateSizes::JudgeFirst(double size, Findings &findings) {
   if (!(size <= kLargeFirst) && !std::exchange(has_clue_of_first_, true)) {
     findings.AddClue(told("large_first_updates", kLargeFirst));
   }
-  if (limits_.first && !(size <= *limits_.first) && !std::exchange(has_found_first_, true)) {
-    findings.Add(told("first_updates", *limits_.first));
-  }
+  if (!limits_.first || has_found_first_) return;
+  const double limit = *limits_.first * (elements_ < kFewElements ? kFartherIfFew : 1);
+  if (size <= limit) return;
+  has_found_first_ = true;
+  findings.Add(told("first_updates", limit));
 }
 
 void UpdateSizes::JudgeWeights(Findings &findings) const {

@@ -53,6 +53,7 @@ class UpdateSizes {
   const Limits limits_;
   double difference_ = 0;  // of this step
   double before_ = 0;
+  int64_t elements_ = 0;  // of this step
   Extreme farthest_;  // of this step: the weight that changed most of itself
   Extreme largest_;   // of the weights at first, for their shapes
   Extreme smallest_;

@@ -321,6 +321,21 @@ TEST(WeightUpdateRatioTest, TheFirstUpdatesAreJudgedForAllWeightsTogether) {
   EXPECT_THAT(OfValues({0.5, NAN}).Checks(), ElementsAre("first_updates"));
 }
 
+TEST(WeightUpdateRatioTest, AFewElementsMayBeginSmall) {
+  const auto checks_of = [](double second, size_t elements) {
+    FakeSource source;
+    for (int64_t step = 0; step < 3; ++step) {
+      const std::vector<double> values(elements, step == 0 ? 0.5 : second);
+      source.Step(step, Mode::kTrain, step)
+          .Save("a.weight", values, {1, static_cast<int64_t>(elements)});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(checks_of(2.5, 8), IsEmpty());
+  EXPECT_THAT(checks_of(6, 8), ElementsAre("first_updates"));
+  EXPECT_THAT(checks_of(2.5, 16), ElementsAre("first_updates"));
+}
+
 TEST(WeightUpdateRatioTest, WeightsThatBeginAtZeroMayMoveFar) {
   EXPECT_THAT(OfValues({0, 0.001, 0.1, 0.2}).findings, IsEmpty());
   EXPECT_THAT(OfValues({0, 0.001, 0.1, 0.2}).Clues(), IsEmpty());
