@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from browser import Browser
 from chart_page import write_page
+from picture_difference import differing
 from PIL import Image, ImageChops
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -351,15 +352,6 @@ def demo(browser):
     draw(browser, "Roc", {"curves": [{"class": "yes", "area": 0.8, "x": [0, 0.2, 1], "y": [0, 0.8, 1]}]})
     labels = np.linspace(0, 4, 30)
     draw(browser, "Residuals", {"labels": labels.tolist(), "predictions": (labels + rng.normal(size=30) / 4).tolist()})
-
-
-def differing(picture, golden):
-    """Returns the share of places that differ clearly: fonts differ a little between machines."""
-    if picture.size != golden.size:
-        return 1.0
-    small = [each.convert("RGB").resize((picture.width // 4, picture.height // 4), Image.BOX) for each in (picture, golden)]
-    difference = np.asarray(ImageChops.difference(*small)).max(axis=2)
-    return float((difference > 48).mean())
 
 
 @pytest.mark.parametrize(("name", "width", "dark"), [("wide", 700, False), ("phone", 360, False), ("dark", 700, True)])

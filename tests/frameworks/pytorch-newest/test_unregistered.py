@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import sys
 from typing import Any, Dict, List
 
@@ -75,6 +76,27 @@ def test_optimizers_of_one_class_have_names_of_their_own(out_dir):
     with judged(out_dir, model):
         train(model, *(torch.optim.SGD(each.parameters(), lr) for each, lr in ((first, 0.5), (second, 0.25))))
     assert rates(out_dir) == {"learning_rate/SGD_0": [0.5] * 4, "learning_rate/SGD_2_0": [0.25] * 4}
+
+
+def test_an_optimizer_that_is_made_again_has_the_same_name(out_dir):
+    model = model_of_two()
+    with judged(out_dir, model):
+        for _ in range(3):
+            train(model, torch.optim.SGD(model.parameters(), lr=0.5), steps=2)
+            gc.collect()
+    assert rates(out_dir) == {"learning_rate/SGD_0": [0.5] * 6}
+
+
+class Unhashable(torch.optim.SGD):
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_an_optimizer_without_a_hash_is_named_by_its_class(out_dir):
+    model = model_of_two()
+    with judged(out_dir, model) as hook:
+        train(model, Unhashable(model.parameters(), lr=0.5), steps=2)
+        assert hook.failures == 0
+    assert rates(out_dir) == {"learning_rate/Unhashable_0": [0.5] * 2}
 
 
 def test_what_applies_nothing_has_no_rate(out_dir):

@@ -60,40 +60,6 @@ TEST(UpdateNotAppliedTest, AllWeightsThatStay) {
   EXPECT_THAT(Evaluate(kRule, {{"patience_all", "5"}}, source).findings, IsEmpty());
 }
 
-// With a rate below the last digit of the weights, WeightUpdateRatio says what is wrong.
-TEST(UpdateNotAppliedTest, ATinyRateExplainsWhyNothingChanges) {
-  const auto checks_of = [](double least, double most) {
-    FakeSource source;
-    for (int64_t step = 0; step < 8; ++step) {
-      source.Step(step, Mode::kTrain, step).Save("a.weight", {1, 2});
-      source.Save("learning_rate/Adam_0", {least}).Save("learning_rate/Adam_1", {most});
-      source.Save("gradient/a.weight", {Alternating(step), 1});
-    }
-    return Evaluate(kRule, {}, source).Checks();
-  };
-  EXPECT_THAT(checks_of(1e-12, 1e-9), IsEmpty());
-  EXPECT_THAT(checks_of(1e-12, 1e-3), testing::Contains("nothing_updated"));
-  EXPECT_THAT(checks_of(0, 0), testing::Contains("nothing_updated"));
-}
-
-// Once, whatever the rate; not where weights change, nor with a rate of 0.
-TEST(UpdateNotAppliedTest, ARateWithoutEffectIsAClue) {
-  const auto clues_of = [](double rate, const std::function<double(int64_t)> &weight) {
-    FakeSource source;
-    for (int64_t step = 0; step < 20; ++step) {
-      source.Step(step, Mode::kTrain, step).Save("a.weight", {weight(step), 2.3});
-      source.Save("learning_rate/SGD_0", {rate});
-      source.Save("gradient/a.weight", {Alternating(step), 1});
-    }
-    return Evaluate(kRule, {}, source).Clues();
-  };
-  EXPECT_THAT(clues_of(1e-12, Falling), IsEmpty());
-  EXPECT_THAT(clues_of(0, [](int64_t) { return 1.1; }), IsEmpty());
-  for (const double rate : {1e-12, 1e-6}) {
-    EXPECT_THAT(clues_of(rate, [](int64_t) { return 1.1; }), ElementsAre("rate_without_effect"));
-  }
-}
-
 TEST(UpdateNotAppliedTest, AHealthyTrainingIsSilent) {
   FakeSource source =
       Of({{"a.weight", Falling, Alternating}, {"b.weight", Falling, Alternating}}, 30);

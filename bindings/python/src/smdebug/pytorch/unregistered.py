@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import weakref
 from typing import Any, Callable, List, MutableMapping, Optional, Protocol, Sequence, Set, Tuple
@@ -60,7 +61,6 @@ class Unregistered:
 
     def __init__(self) -> None:
         self._names: MutableMapping[Any, str] = weakref.WeakKeyDictionary()
-        self._taken: Set[str] = set()
         self._seen: Set[str] = set()
         self._step = -1
 
@@ -108,13 +108,15 @@ class Unregistered:
         ]
 
     def _name_of(self, optimizer: Any) -> str:
-        name = self._names.get(optimizer)
+        """Returns its class, numbered if another one of it lives."""
+        kind = type(optimizer).__name__
+        try:
+            name = self._names.get(optimizer)
+        except TypeError:  # not hashable
+            return kind
         if name is None:
-            kind, count = type(optimizer).__name__, 1
-            name = kind
-            while name in self._taken:
-                count += 1
-                name = f"{kind}_{count}"
+            taken = set(self._names.values())
+            more = (f"{kind}_{number}" for number in itertools.count(2))
+            name = kind if kind not in taken else next(each for each in more if each not in taken)
             self._names[optimizer] = name
-            self._taken.add(name)
         return name
