@@ -98,8 +98,7 @@ class UpdateNotApplied final : public Rule {
       return;
     }
     if (role == kRates) {
-      double &rate = rates_[std::string(sample.Worker())];
-      rate = std::max(rate, sample.Scalar().value_or(0));
+      rates_[std::string(sample.Worker())].Add(sample.Place().step, sample.Scalar().value_or(0));
     } else if (role == kIdle) {
       idle_[std::string(sample.Worker())].is_now = is_touched_ = true;
     } else if (role == kMissing) {
@@ -167,13 +166,17 @@ class UpdateNotApplied final : public Rule {
  private:
   using Parameters = std::map<std::string, UpdatedWeight>;
 
+  static bool HaveChanged(const Parameters &parameters) {
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [](const auto &each) { return each.second.has_changed; });
+  }
+
   // Finds optimizers that never see a gradient, as if gradients were reset just before each update.
   void EvaluateIdle(const std::string &worker, const Parameters &parameters, bool has_gradients,
                     Findings &findings) {
     Idle &idle = idle_[worker];
     const bool is_now = std::exchange(idle.is_now, false);
-    const auto has_changed = [](const auto &each) { return each.second.has_changed; };
-    if (has_gradients || std::any_of(parameters.begin(), parameters.end(), has_changed)) {
+    if (has_gradients || HaveChanged(parameters)) {
       idle.updates = 0;
     } else if (is_now) {
       ++idle.updates;
@@ -244,13 +247,14 @@ class UpdateNotApplied final : public Rule {
       gradient.may_round = MayRoundAway(parameter.elements_now.size(), digits_[worker]);
       if (culprit == nullptr || Unchanged(parameter) > Unchanged(*culprit)) culprit = &parameter;
     }
-    const double rate = std::exchange(rates_[worker], 0);
+    const double rate = rates_[worker].most;
     if (culprit == nullptr) return;
     const int64_t limit = changed > 0 ? limits_.patience : limits_.patience_all;
     if (Unchanged(*culprit) < limit) return;
     const int digits = digits_[worker];
-    if (rate > 0 && changed == 0 && !AreFewDigits(digits))
+    if (rate > 0 && !AreFewDigits(digits) && !HaveChanged(parameters)) {
       NoteRate(worker, *culprit, rate, findings);
+    }
     if (rate > 0 && rate < kTinyRate) return;
     const bool are_few = limits_.rounded && AreFewDigits(digits);
     const std::string_view check = are_few       ? "few_digits"
@@ -484,6 +488,17 @@ class UpdateNotApplied final : public Rule {
     findings.Add(FindingOf({worker, tensor}, check, value, limit, std::move(message)));
   }
 
+  // The largest learning rate of the last step that has one: some hooks tell only what changes.
+  struct LastRate {
+    int64_t step = -1;
+    double most = 0;
+
+    void Add(int64_t now, double rate) {
+      most = now == step ? std::max(most, rate) : rate;
+      step = now;
+    }
+  };
+
   // Updates at which no weight had a gradient.
   struct Idle {
     bool is_now = false;
@@ -499,7 +514,7 @@ class UpdateNotApplied final : public Rule {
   std::map<std::string, RepeatedBatches> batches_;  // by worker
   std::map<std::string, SumsOnAverage> averages_;   // by worker
   std::map<std::string, Idle> idle_;                // by worker
-  std::map<std::string, double> rates_;             // by worker, the largest of this step
+  std::map<std::string, LastRate> rates_;           // by worker
   std::set<std::string> without_effect_;            // workers whose rate changes no weight
   std::map<std::string, bool> resets_;              // by worker: it was seen to reset gradients
   bool are_reset_ = false;                          // as a collection says

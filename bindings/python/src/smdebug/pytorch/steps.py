@@ -522,8 +522,7 @@ class StepHook(FrameworkHook):
     def _on_any_update(self, optimizer: Any) -> None:
         """Lets rules know the learning rates of optimizers that nobody has registered."""
         if self._is_saving and self._is_training and self._has_rules and not self._optimizers:
-            step = self._training_steps
-            self._save_settings(self._unregistered.rates_of(optimizer, self._models, step))
+            self._save_settings(self._unregistered.changed_rates(optimizer, self._models))
 
     @guarded
     def _after_update(self, watched: WatchedOptimizer, optimizer: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
-from typing import Any, Callable, List, MutableMapping, Optional, Protocol, Sequence, Set, Tuple
+from typing import Any, Callable, List, MutableMapping, Optional, Protocol, Sequence, Tuple
 
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.models import RegisteredModel
@@ -22,6 +22,8 @@ _register: Optional[Callable[[Callable[..., None]], Any]] = getattr(
 
 
 _SOME = 64  # elements of a gradient
+# Updates: with one more, a number that few intervals of steps are a multiple of.
+_BETWEEN = 6
 
 
 def _has_gradients(optimizer: Any) -> bool:
@@ -56,13 +58,23 @@ class _Listener(Protocol):
     def _on_any_update(self, optimizer: Any) -> None: ...
 
 
+class _Known:
+    """An optimizer's name, and the rates that were told last."""
+
+    __slots__ = ("name", "rates", "updates")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rates: Optional[Tuple[Any, ...]] = None
+        #: Since then.
+        self.updates = 0
+
+
 class Unregistered:
-    """Names the learning rates of the optimizers that update registered models, once a step."""
+    """Tells the learning rates of the optimizers that update registered models, as they change."""
 
     def __init__(self) -> None:
-        self._names: MutableMapping[Any, str] = weakref.WeakKeyDictionary()
-        self._seen: Set[str] = set()
-        self._step = -1
+        self._known: MutableMapping[Any, _Known] = weakref.WeakKeyDictionary()
 
     def watch(self, hook: _Listener) -> None:
         """Calls the hook's `_on_any_update` before each `step` of each optimizer.
@@ -82,41 +94,45 @@ class Unregistered:
 
         hook._handles.append(_register(before))
 
-    def rates_of(
-        self, optimizer: Any, models: Sequence[RegisteredModel], step: int
+    def changed_rates(
+        self, optimizer: Any, models: Sequence[RegisteredModel]
     ) -> List[Tuple[str, Any]]:
-        """Returns the name and the learning rate of each group of parameters.
+        """Returns the name and the learning rate of each group of parameters, if one is new.
 
-        Returns nothing for an optimizer of other models or without gradients, and if it has
-        updated in this step before.
+        Returns them every few updates anyway: rules may look at some steps only.  Returns nothing
+        for an optimizer of other models, or without gradients, or one that has no hash.
         """
-        firsts = [id(group["params"][0]) for group in optimizer.param_groups if group["params"]]
-        is_of_models = any(first in model.names() for model in models for first in firsts)
-        if not is_of_models or not _has_gradients(optimizer):
+        groups = optimizer.param_groups
+        rates = tuple([group.get("lr") for group in groups])
+        try:
+            known = self._known.get(optimizer)
+        except TypeError:
             return []
-        if step != self._step:
-            self._step = step
-            self._seen.clear()
-        name = self._name_of(optimizer)
-        if name in self._seen:
+        # One that is a tensor may have changed: to look at it could wait for a device.
+        if known is not None and known.rates == rates and known.updates < _BETWEEN:
+            known.updates += 1
             return []
-        self._seen.add(name)
+        firsts = [id(group["params"][0]) for group in groups if group["params"]]
+        names = [model.names() for model in models]
+        if not any(first in each for each in names for first in firsts):
+            return []
+        is_told = known is not None and known.rates is not None
+        if not is_told and not _has_gradients(optimizer):
+            return []
+        if known is None:
+            known = self._known[optimizer] = _Known(self._free_name(optimizer))
+        known.rates = None if any(isinstance(rate, torch.Tensor) for rate in rates) else rates
+        known.updates = 0
         return [
-            (f"learning_rate/{name}_{number}", group["lr"])
-            for number, group in enumerate(optimizer.param_groups)
-            if group.get("lr") is not None
+            (f"learning_rate/{known.name}_{number}", rate)
+            for number, rate in enumerate(rates)
+            if rate is not None
         ]
 
-    def _name_of(self, optimizer: Any) -> str:
+    def _free_name(self, optimizer: Any) -> str:
         """Returns its class, numbered if another one of it lives."""
         kind = type(optimizer).__name__
-        try:
-            name = self._names.get(optimizer)
-        except TypeError:  # not hashable
+        taken = {each.name for each in self._known.values()}
+        if kind not in taken:
             return kind
-        if name is None:
-            taken = set(self._names.values())
-            more = (f"{kind}_{number}" for number in itertools.count(2))
-            name = kind if kind not in taken else next(each for each in more if each not in taken)
-            self._names[optimizer] = name
-        return name
+        return next(f"{kind}_{n}" for n in itertools.count(2) if f"{kind}_{n}" not in taken)
