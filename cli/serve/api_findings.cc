@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostRules = 16;
 constexpr size_t kMostSteps = 500;  // of one rule
-constexpr double kClose = 0.002;    // what is stored may have been rounded
+constexpr double kClose = 0.002;    // relative: a stored number may be rounded
 
 // The findings of one rule, or what it found worth a look if it has none.
 struct RuleHistory {

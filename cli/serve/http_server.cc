@@ -219,7 +219,7 @@ class HttpServer::Daemon {
                      size_t *upload_size, void **state) {
     if (*state == nullptr) {
       *state = new std::shared_ptr<Pending>(std::make_shared<Pending>());
-      // What is answered now closes the connection, and the body is not read.
+      // An answer before the body closes the connection.
       return HasBody(connection) ? Refuse(connection, ReadRequest(connection, url, method))
                                  : MHD_YES;
     }

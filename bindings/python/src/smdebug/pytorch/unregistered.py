@@ -20,9 +20,8 @@ _register: Optional[Callable[[Callable[..., None]], Any]] = getattr(
     sys.modules[torch.optim.Optimizer.__module__], "register_optimizer_step_pre_hook", None
 )
 
-
 _SOME = 64  # elements of a gradient
-# Updates: with one more, a number that few intervals of steps are a multiple of.
+# Each seventh update tells the rates again: few intervals of steps are multiples of seven.
 _BETWEEN = 6
 
 
@@ -59,15 +58,14 @@ class _Listener(Protocol):
 
 
 class _Known:
-    """An optimizer's name, and the rates that were told last."""
+    """What rules were told of an optimizer: its name and its last rates."""
 
     __slots__ = ("name", "rates", "updates")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.rates: Optional[Tuple[Any, ...]] = None
-        #: Since then.
-        self.updates = 0
+        self.updates = 0  # since they were told
 
 
 class Unregistered:
