@@ -13,6 +13,7 @@ namespace smdebug::cli::report {
 namespace {
 
 constexpr const char *kNodes = "trees/Node";
+constexpr long double kMostNodes = 0x1p63L;  // of a tree
 
 struct Feature {
   std::string name;
@@ -83,7 +84,10 @@ Trees ReadTrees(const Inventory &inventory, Problems *problems) {
       const ElementReader reader(value);
       uint64_t last = 0;
       for (size_t i = 0; i < reader.Size(); ++i) {
-        last = std::max(last, static_cast<uint64_t>(std::max(reader.Number(i), 0.0L)));
+        const long double number = reader.Number(i);
+        // Others are no numbers of nodes.
+        if (number >= 0 && number < kMostNodes)
+          last = std::max(last, static_cast<uint64_t>(number));
       }
       trees.steps.push_back(step);
       trees.depths.emplace_back(std::bit_width(last + 1) - 1);

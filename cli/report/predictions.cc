@@ -18,7 +18,7 @@ constexpr const char *kLabels = "labels";
 constexpr const char *kPredictions = "predictions";
 constexpr std::array kCollections = {kLabels, kPredictions};
 
-// Numbers in rows, one row per sample.
+// Numbers in rows, one row per sample.  Of texts, there is none.
 struct Matrix {
   std::vector<double> elements;
   size_t columns = 1;
@@ -30,6 +30,7 @@ Matrix ReadMatrix(const Tensor &tensor, int64_t step) {
   const Value value = tensor.Value(step);
   const ElementReader reader(value);
   Matrix matrix;
+  if (reader.AreTexts()) return matrix;
   for (size_t i = 0; i < reader.Size(); ++i) {
     matrix.elements.push_back(static_cast<double>(reader.Number(i)));
   }

@@ -164,6 +164,16 @@ def test_labels_alone_are_no_predictions(browser, job, tmp_path):
         assert browser.run("return document.querySelector('#predictions').hidden")
 
 
+def test_what_is_no_number_is_left_out(job, tmp_path):
+    """Labels that are texts, and numbers of nodes that no tree has."""
+    nodes = np.array([0.0, 2.0, np.nan, -3.0, np.inf, 1e300])
+    job.record(2, lambda step: {"labels": np.array(["cat", "dog"]), "predictions": np.ones(2, np.float32), "trees/Node": nodes})
+    with Served(tmp_path, "runs") as served:
+        run = served.id_of("job")
+        assert served.get("/api/predictions", id=run) is None
+        assert served.get("/api/booster", id=run)["trees"] == {"steps": [0, 1], "depths": [1, 1], "nodes": [6, 6]}
+
+
 def test_alerts_are_one_for_a_run(browser, job, tmp_path):
     job.record(45, vanishing)
     with Served(tmp_path, "runs") as served:

@@ -54,8 +54,8 @@ class UpdateSizes {
   double difference_ = 0;  // of this step
   double before_ = 0;
   int64_t elements_ = 0;  // of this step
-  Extreme farthest_;  // of this step: the weight that changed most of itself
-  Extreme largest_;   // of the weights at first, for their shapes
+  Extreme farthest_;      // of this step: the weight that changed most of itself
+  Extreme largest_;       // of the weights at first, for their shapes
   Extreme smallest_;
   int64_t first_weights_ = 0;
   int64_t small_weights_ = 0;
