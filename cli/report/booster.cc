@@ -13,7 +13,7 @@ namespace smdebug::cli::report {
 namespace {
 
 constexpr const char *kNodes = "trees/Node";
-constexpr long double kMostNodes = 0x1p63L;  // of a tree
+constexpr long double kMostNodes = 0x1p63L;  // a tree has fewer
 
 struct Feature {
   std::string name;

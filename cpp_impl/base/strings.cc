@@ -112,7 +112,7 @@ std::string ZeroPadded(int64_t number, int width) {
 std::string DidYouMean(std::string_view text, const std::vector<std::string_view> &candidates) {
   // A hostile name may be huge, and no candidate is that long.
   if (candidates.empty() || text.size() > 64) return {};
-  constexpr size_t kShortestPart = 4;  // of a candidate
+  constexpr size_t kShortestPart = 4;  // a shorter text is a part of too many candidates
   const std::string wanted = ToLower(text);
   const auto distance = [&wanted](std::string_view candidate) {
     const std::string lower = ToLower(candidate);

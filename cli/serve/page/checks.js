@@ -13,26 +13,29 @@ const hasNumbers = ({ first }) => numbers([...first.values, ...first.limits]).ev
 // Draws the charts of one rule.  Returns {element, update(rule), destroy()}.
 function drawRule(run, rule, number) {
   const card = make('div', { class: 'card', id: `finding-${number}` }, make('h3', {}, make('span', { class: 'badge' }, String(number)), ` ${rule.rule}`));
+  const failed = make('p', { class: 'note bad', role: 'status' });
+  card.append(failed);
   const { curve, step } = rule.first;
   const check = hasNumbers(rule) && !(curve && curve.is_evaluated) ? drawCheck(card, dataOf(rule), { group: GROUP, height: HEIGHT }) : null;
   let chart = null;
   let isGone = false;
 
   async function readCurve(limit) {
-    const { lines } = await get('/api/series', { id: run.id, ...curve, pixels: PIXELS });
+    const { tensor, worker, measure } = curve;
+    const { lines } = await get('/api/series', { id: run.id, tensor, worker, measure, pixels: PIXELS });
+    failed.textContent = '';
     if (isGone || !lines.length) return;
     const data = {
       lines: lines.map(({ mode, points }, i) => ({ label: mode, colour: i, dash: DASHES[mode], x: points.steps, y: numbers(points.values) })),
       marks: [{ x: step, label: '' }], limit: curve.is_evaluated && Number.isFinite(limit) ? limit : null,
     };
-    const title = `${curve.tensor}${curve.is_scalar ? '' : `: ${nameOfStatistic(curve.measure)}`}`;
+    const title = `${tensor}${curve.is_scalar ? '' : `: ${nameOfStatistic(measure)}`}`;
     if (chart) chart.update(data);
     else chart = drawLineChart(card, data, { title, height: HEIGHT, canSwitch: false, group: GROUP, sharesZoom: false });
   }
   function update(next) {
     if (check && hasNumbers(next)) check.update(dataOf(next));
-    const fail = (error) => { card.title = error.message; };
-    if (curve) readCurve(toNumber(next.first.limits[0])).catch(fail);
+    if (curve) readCurve(toNumber(next.first.limits[0])).catch((error) => { failed.textContent = error.message; });
   }
   update(rule);
   card.hidden = !check && !curve;

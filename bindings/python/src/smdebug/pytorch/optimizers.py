@@ -16,7 +16,6 @@ from smdebug.pytorch.torch_state import is_compiling
 __all__ = [
     "OptimizerWarnings",
     "WatchedOptimizer",
-    "has_gradients",
     "inner_optimizer",
     "missing_gradients",
     "settings_of",

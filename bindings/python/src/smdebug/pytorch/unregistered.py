@@ -58,14 +58,14 @@ class _Listener(Protocol):
 
 
 class _Known:
-    """What rules were told of an optimizer: its name and its last rates."""
+    """An optimizer that rules know: its name, and the last rates that they were told."""
 
     __slots__ = ("name", "rates", "updates")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.rates: Optional[Tuple[Any, ...]] = None
-        self.updates = 0  # since they were told
+        self.updates = 0  # how many came since
 
 
 class Unregistered:
