@@ -11,7 +11,7 @@ struct Advice {
   std::string_view text;
 };
 
-constexpr std::array<Advice, 45> kAdvice = {{
+constexpr std::array<Advice, 48> kAdvice = {{
     {"VanishingGradient",
      "Normalise between layers, add connections around them, or use ReLU and an "
      "initialisation that suits it. In findings of the check 'unused', the parameter "
@@ -27,19 +27,30 @@ constexpr std::array<Advice, 45> kAdvice = {{
      "activation keeps its inputs in range."},
     {"DeadRelu", "Lower the learning rate, and check the biases. Leaky units do not die."},
     {"WeightUpdateRatio",
-     "Change the learning rate. If only one layer is affected, its scale is wrong."},
+     "Change the learning rate. If only one layer is affected, its scale is wrong. Of weights that "
+     "shrink, divide the weight decay by 10."},
     {"AllZero",
      "If it is a weight, initialise it randomly. If it is an input, check the data "
      "loader."},
     {"TensorVariance",
      "Too small: equal units stay equal, so initialise them randomly. Too large: "
      "lower the learning rate."},
+    {"CollapsedOutput",
+     "Look for a part of the loss that pulls these outputs together, such as a KL term, and divide "
+     "its weight by 10. A contrastive loss needs pairs to push apart."},
     {"UnchangedTensor",
      "Check whether the loader repeats one batch, or nothing is learned. If you "
      "train with all data in every step, omit the rule."},
+    {"MissingActivation",
+     "Put an activation, such as ReLU, between each two layers. If the model is to be a line, one "
+     "layer does the same."},
     {"LossNotDecreasing",
      "Check the learning rate and the labels. Check that the optimiser has the "
      "model's parameters."},
+    {"RewardAtLowest",
+     "Check the sign of the loss: what should grow, such as a reward or an advantage, is negated "
+     "in "
+     "it."},
     {"Overfit", "Stop earlier, or train with more data. If there is no more, regularise more."},
     {"Overtraining",
      "Stop, and keep the weights of the best step. To continue, lower the learning rate."},
@@ -80,7 +91,8 @@ constexpr std::array<Advice, 45> kAdvice = {{
     {"LossInput",
      "Remove the softmax, the sigmoid or the activation after the last layer, or use a loss that "
      "takes probabilities. Give outputs and targets the same shape. Keep out of the inputs what is "
-     "computed from the targets, and shift the targets of a language model by one place."},
+     "computed from the targets. Shift the targets of a language model by one place, and mask the "
+     "tokens after each place."},
     {"RepeatedBatch", "Check the order of the data after a restart. Then check the loader."},
     {"SharedShard",
      "Give the sampler the rank and the number of processes. If workers share "

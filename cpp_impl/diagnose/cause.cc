@@ -110,8 +110,22 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "docs/diagnosis.md#loss_sign"},
     {"targets_given", "the model reads its targets",
      "Remove from the inputs what is computed from the target, or known only after it. For a model "
-     "of the next token, let the targets be the inputs one place later.",
+     "of the next token, let the targets be the inputs one place later, and hide the tokens after "
+     "each place.",
      "docs/diagnosis.md#targets_given"},
+    {"outputs_collapsed", "a layer no longer tells samples apart",
+     "Look for a part of the loss that pulls its outputs together: a KL term that is summed where "
+     "the other loss is a mean, a contrastive loss without negatives, weight decay. Divide its "
+     "weight by 10, or raise it slowly from 0.",
+     "docs/diagnosis.md#outputs_collapsed"},
+    {"decay_too_strong", "weight decay shrinks the weights to nothing",
+     "Divide the weight decay by 10, or leave it out to see the difference. Adam adds it to the "
+     "gradients, where a value that AdamW can take is far too strong.",
+     "docs/diagnosis.md#decay_too_strong"},
+    {"activation_missing", "there is no activation between the layers",
+     "Put an activation, such as ReLU, between each two layers. If the model is to be a line on "
+     "purpose, one layer does the same.",
+     "docs/diagnosis.md#activation_missing"},
     {"shard_shared", "workers read the same samples",
      "Give each worker its own rank and the number of all workers where the data is divided. Print "
      "the first indices of a batch on two workers.",

@@ -34,6 +34,9 @@ enum class Cause : uint8_t {
   kSamplesSorted,
   kLossSign,
   kTargetsGiven,
+  kOutputsCollapsed,
+  kDecayTooStrong,
+  kActivationMissing,
   kShardShared,
   kTieBroken,
   kExpertsStarved,
@@ -43,7 +46,7 @@ enum class Cause : uint8_t {
   kLogitsDrift,
   kComputedWrong,
 };
-inline constexpr size_t kCauses = 33;
+inline constexpr size_t kCauses = 36;
 
 // What users read about a cause.
 struct CauseText {

@@ -61,6 +61,10 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "samples_sorted": ("samples_sorted",),
     "loss_sign": ("loss_negated",),
     "targets_given": ("target_in_inputs",),
+    # Not planted.
+    "outputs_collapsed": (),
+    "decay_too_strong": (),
+    "activation_missing": (),
 }  # fmt: skip
 # These fit few of the drawn models, and are drawn more often where they do.
 RARELY_FIT = (

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
+#include "rules/support/reads_ahead.h"
 #include "rules/support/roles.h"
 #include "rules/support/target_places.h"
 #include "rules/support/tensor_names.h"
@@ -39,6 +40,9 @@ constexpr int64_t kLongerForLogits = 4;
 // start.
 constexpr int64_t kStepsWithTargets = 60;
 constexpr int64_t kStepsWithoutTargets = 300;  // then no rule knows the loss
+// Whether a model of the next token reads it shows once it has learned to.
+constexpr int64_t kStepsOfReading = 10'000;
+constexpr int64_t kStepsBetween = 4;
 // The end of what a tanh or a sigmoid returns, and what counts as near to it, at it and beyond it.
 constexpr double kEnd = 1;
 constexpr double kNearEnd = 0.95;
@@ -57,6 +61,7 @@ struct Limits {
   int64_t patience;
   double zeros;
   double below;
+  double ahead;
 };
 
 // Follows one input of a loss.
@@ -84,6 +89,12 @@ struct Places {
   int64_t all_steps = 0;
   int64_t not_shifted = 0;    // consecutive steps
   int64_t shifted_twice = 0;  // consecutive steps
+  bool are_next_tokens = false;
+  ReadsAhead ahead;
+
+  bool LooksAhead() const {
+    return are_next_tokens && all_steps < kStepsOfReading && all_steps % kStepsBetween == 0;
+  }
 };
 
 class LossInput final : public Rule {
@@ -100,7 +111,10 @@ class LossInput final : public Rule {
     const size_t role = sample.Role();
     if (!IsTraining(sample.Place().mode)) return;
     if (role == kModelInputs) return NoteModelInput(sample);
-    if (role == kLabels) return EvaluatePlaces(sample, true);
+    if (role == kLabels) {
+      EvaluateReading(sample);
+      return EvaluatePlaces(sample, true);
+    }
     // "CrossEntropyLoss_input_" for the input and the target of a loss.
     Input &input =
         inputs_.Of(sample.Worker(), sample.Tensor().substr(0, sample.Tensor().size() - 1));
@@ -109,6 +123,7 @@ class LossInput final : public Rule {
       return NoteTargets(sample, &input);
     }
     if (role == kNumbers) EvaluateShape(sample, &input);
+    if (role == kScores) NoteScores(sample);
     const tensor::View *form = sample.RealElements();
     if (form == nullptr || !tensor::IsFloat(form->dtype)) return;
     const std::vector<double> elements = sample.SomeNumbers(kMostElements);
@@ -124,6 +139,7 @@ class LossInput final : public Rule {
     for (auto &[worker, places] : places_) {
       places.tokens.EndStep();
       places.columns.EndStep();
+      places.ahead.EndStep();
       ++places.all_steps;
     }
   }
@@ -133,10 +149,35 @@ class LossInput final : public Rule {
  private:
   void NoteModelInput(const Sample &sample) {
     Places &places = places_[std::string(sample.Worker())];
+    if (places.LooksAhead()) places.ahead.AddInput(sample);
     const bool is_vain = places.steps == 0 && places.all_steps >= kStepsWithoutTargets;
     if (is_vain || places.steps >= kStepsWithTargets) return;
     places.tokens.Add(sample);
     places.columns.Add(sample);
+  }
+
+  void NoteScores(const Sample &sample) {
+    Places &places = places_[std::string(sample.Worker())];
+    if (places.LooksAhead()) places.ahead.AddScores(sample);
+  }
+
+  void EvaluateReading(const Sample &sample) {
+    Places &places = places_[std::string(sample.Worker())];
+    const tensor::View *const form = sample.RealElements();
+    if (!places.LooksAhead() || form == nullptr || form->ElementCount() > kMostElements) return;
+    places.ahead.AddTargets(sample.Numbers());
+    const std::optional<ReadsAhead::Pairs> pairs = places.ahead.Last();
+    if (!pairs) return;
+    NoteEvaluated();
+    const double told = 100 * static_cast<double>(pairs->told) / static_cast<double>(pairs->all);
+    if (!(told > limits_.ahead)) return;
+    culprits_.Offer(sample, {told, told, limits_.ahead, "ahead"}, [&] {
+      return StrCat("of ", pairs->all,
+                    " pairs of texts that begin alike and go on differently, "
+                    "the model told both next tokens '",
+                    sample.Tensor(), "' in ", Shortest(told),
+                    " %: it reads the tokens that it should tell, as without a causal mask");
+    });
   }
 
   void EvaluatePlaces(const Sample &sample, bool are_labels) {
@@ -161,6 +202,7 @@ class LossInput final : public Rule {
   void EvaluateTokens(const Sample &sample, const std::vector<double> &targets, Places *places) {
     const std::optional<TokenMatch> match = places->tokens.Match(targets);
     if (match) NoteEvaluated();
+    places->are_next_tokens |= match && match->offset == 1;
     places->not_shifted = match && match->offset == 0 ? places->not_shifted + 1 : 0;
     places->shifted_twice = match && match->offset == 2 ? places->shifted_twice + 1 : 0;
     const bool is_twice = places->shifted_twice > 0;
@@ -378,6 +420,9 @@ constexpr ParameterSpec kParameters[] = {
     {"below", "5", "5",
      "minimum percentage of targets below 0, or beyond 1, that outputs should reach, or that are "
      "no probabilities"},
+    {"ahead", "30", "30",
+     "of texts that begin alike and go on differently, the percentage of pairs of which a model "
+     "tells both next tokens"},
     {"patience", "3", "5", "number of consecutive steps before a finding"},
 };
 
@@ -385,6 +430,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   Limits limits{};
   SMD_ASSIGN_OR_RETURN(limits.zeros, parameters.Number("zeros", 0, 100));
   SMD_ASSIGN_OR_RETURN(limits.below, parameters.Number("below", 0, 100));
+  SMD_ASSIGN_OR_RETURN(limits.ahead, parameters.Number("ahead", 0, 100));
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
   std::vector<Selector> selectors(kRoles);
   SMD_ASSIGN_OR_RETURN(selectors[kScores], Selector::Make({}, parameters.List("scores_regex")));

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
+#include "rules/support/faded_rates.h"
 #include "rules/support/precision.h"
 #include "rules/support/roles.h"
 #include "rules/support/snapshot.h"
@@ -23,7 +24,8 @@ constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
 
 constexpr size_t kWeight = 0;
 constexpr size_t kGradient = 1;
-constexpr size_t kRoles = 2;
+constexpr size_t kRate = 2;
+constexpr size_t kRoles = 3;
 
 struct Options {
   std::optional<int64_t> num_steps;
@@ -34,6 +36,7 @@ struct Options {
   bool ignores_frozen;
   std::optional<double> element;
   UpdateSizes::Limits sizes;
+  std::optional<double> faded;
   int64_t patience;
   int64_t sample;
 };
@@ -53,7 +56,8 @@ class WeightUpdateRatio final : public Rule {
       : Rule("WeightUpdateRatio"),
         roles_(std::move(roles)),
         options_(options),
-        sizes_(options.sizes) {}
+        sizes_(options.sizes),
+        rates_(options.faded.value_or(0)) {}
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
@@ -69,6 +73,7 @@ class WeightUpdateRatio final : public Rule {
     const size_t role = sample.Role();
     if (role == kWeight) ObserveWeight(sample);
     if (role == kGradient) ObserveGradient(sample);
+    if (role == kRate) rates_.Add(sample, &culprits_);
   }
 
   void EndStep(Findings &findings) override {
@@ -206,6 +211,7 @@ class WeightUpdateRatio final : public Rule {
   TensorStates<int> digits_;    // by worker: of all its weights
   Culprits culprits_;
   UpdateSizes sizes_;
+  FadedRates rates_;
 };
 
 constexpr ParameterSpec kParameters[] = {
@@ -229,6 +235,10 @@ constexpr ParameterSpec kParameters[] = {
      "the weights"},
     {"tiny", "None", "5e-6",
      "minimum change of all weights together by usual updates, relative to the weights"},
+    {"left", "None", "0.5",
+     "minimum sum of the absolute values of all weights, relative to that before the first update"},
+    {"faded", "None", "0.005",
+     "minimum learning rate for two thirds of the steps, relative to the largest before"},
     {"patience", "1", "5", "number of consecutive values before a finding"},
     {"sample", "0", "4096",
      "maximum number of elements of a weight to compare, spread evenly; 0 for all"},
@@ -255,12 +265,17 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(options.sizes.first, PositiveOrNone(parameters, "first"));
   SMD_ASSIGN_OR_RETURN(options.sizes.usual, PositiveOrNone(parameters, "usual"));
   SMD_ASSIGN_OR_RETURN(options.sizes.tiny, PositiveOrNone(parameters, "tiny"));
+  SMD_ASSIGN_OR_RETURN(options.sizes.left, PositiveOrNone(parameters, "left"));
+  SMD_ASSIGN_OR_RETURN(options.faded, PositiveOrNone(parameters, "faded"));
   SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(options.sample, parameters.Whole("sample", 0, int64_t{1} << 40));
-  std::vector<Selector> selectors(options.ignores_frozen ? kRoles : 1);
+  std::vector<Selector> selectors(kRoles);
   SMD_ASSIGN_OR_RETURN(selectors[kWeight], Selector::Make({"weights"}, {}));
   if (options.ignores_frozen) {
     SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({"gradients"}, {}));
+  }
+  if (options.faded) {
+    SMD_ASSIGN_OR_RETURN(selectors[kRate], Selector::Make({}, {"^learning_rate/"}));
   }
   return std::unique_ptr<Rule>(
       std::make_unique<WeightUpdateRatio>(Roles(std::move(selectors)), options));

@@ -17,7 +17,7 @@ constexpr double kSmallWeights = 0.05;
 constexpr int64_t kFirst = 5;  // updates
 constexpr double kLargeFirst = 0.8;
 // All weights of so few elements may begin small by chance, as in a regression of eight inputs.
-constexpr int64_t kFewElements = 16;
+constexpr int64_t kFewWeights = 16;
 constexpr double kFartherIfFew = 5;
 constexpr size_t kUsual = 30;  // updates
 constexpr double kSmallUsual = 5e-5;
@@ -29,6 +29,10 @@ constexpr int64_t kEarlyFrom = 11;
 constexpr int64_t kEarlyTo = 20;
 constexpr double kWarmsUp = 1.5;
 constexpr double kSurelyTiny = 0.1;  // of the limit
+// Weights have shrunk once they were so for so many updates, and surely below this part of the
+// limit.
+constexpr int64_t kShrunk = 20;
+constexpr double kSurelyShrunk = 0.8;
 // Updates that grow: by so much each, over so many, to so many times the largest before, in a line
 // that explains so much of their variance.  A schedule may warm up before.
 constexpr double kGrowth = 1.08;
@@ -105,7 +109,7 @@ void UpdateSizes::Add(const Sample &weight, double difference, double before) {
   difference_ += difference;
   before_ += before;
   const tensor::View *form = weight.Form();
-  elements_ += form == nullptr ? kFewElements : form->ElementCount();
+  elements_ += form == nullptr ? kFewWeights : form->ElementCount();
   const double size = difference / before;
   if (!farthest_.IsKnown() || size > farthest_.value) farthest_.Take(weight, size);
 }
@@ -126,6 +130,7 @@ void UpdateSizes::EndUpdate(double size, Findings &findings) {
     if (first_.size() == kUsual) JudgeUsual(findings);
   }
   JudgeGrowth(size, findings);
+  if (limits_.left) JudgeLeft(findings);
   if (updates_ >= kEarlyFrom && updates_ <= kEarlyTo) early_ += std::log(size);
   if (updates_ == kTinyAfter && limits_.tiny) JudgeTiny(findings);
 }
@@ -145,7 +150,7 @@ void UpdateSizes::JudgeFirst(double size, Findings &findings) {
     findings.AddClue(told("large_first_updates", kLargeFirst));
   }
   if (!limits_.first || has_found_first_) return;
-  const double limit = *limits_.first * (elements_ < kFewElements ? kFartherIfFew : 1);
+  const double limit = *limits_.first * (elements_ < kFewWeights ? kFartherIfFew : 1);
   if (size <= limit) return;
   has_found_first_ = true;
   findings.Add(told("first_updates", limit));
@@ -196,6 +201,25 @@ void UpdateSizes::JudgeTiny(Findings &findings) const {
              ": a thousand of them change the weights by at most ", Shortest(1e5 * size), " %"));
   if (size > kSurelyTiny * *limits_.tiny) tiny.level = Level::kWorthALook;
   findings.Add(std::move(tiny));
+}
+
+void UpdateSizes::JudgeLeft(Findings &findings) {
+  if (of_first_ == 0) {
+    of_first_ = elements_;
+    before_first_ = before_;
+  }
+  // Another optimizer's weights.
+  if (elements_ != of_first_) return;
+  const double left = before_ / before_first_;
+  shrunk_ = left < *limits_.left ? shrunk_ + 1 : 0;
+  if (shrunk_ < kShrunk || shrunk_ % kShrunk != 0) return;
+  Finding shrunk = FindingOf(
+      farthest_.subject, "shrunk", left, *limits_.left,
+      StrCat("the absolute values of all weights together are ", Shortest(100 * left),
+             " % of what they were at first, below ", Shortest(100 * *limits_.left),
+             " %: weight decay, or another part of the loss, outweighs what is to be learned"));
+  if (left > kSurelyShrunk * *limits_.left) shrunk.level = Level::kWorthALook;
+  findings.Add(std::move(shrunk));
 }
 
 void UpdateSizes::JudgeGrowth(double size, Findings &findings) {

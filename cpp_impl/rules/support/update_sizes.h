@@ -21,6 +21,7 @@ class UpdateSizes {
     std::optional<double> first;  // the largest of one of the first updates
     std::optional<double> usual;  // the largest of most of the first 30
     std::optional<double> tiny;   // the smallest of later ones
+    std::optional<double> left;   // the smallest part of the weights' first absolute values
   };
 
   explicit UpdateSizes(const Limits &limits) : limits_(limits) {}
@@ -49,6 +50,7 @@ class UpdateSizes {
   void JudgeUsual(Findings &findings);
   void JudgeTiny(Findings &findings) const;
   void JudgeGrowth(double size, Findings &findings);
+  void JudgeLeft(Findings &findings);
 
   const Limits limits_;
   double difference_ = 0;  // of this step
@@ -66,6 +68,9 @@ class UpdateSizes {
   std::deque<double> last_;    // logarithms of sizes
   double record_ = 0;          // the largest size before those
   double early_ = 0;           // the sum of the logarithms of a few early sizes
+  double before_first_ = 0;    // the sum of the weights' absolute values before the first update
+  int64_t of_first_ = 0;       // the elements that it changed
+  int64_t shrunk_ = 0;         // consecutive updates
 };
 
 }  // namespace smdebug::rules

@@ -240,6 +240,41 @@ TEST(LossInputTest, WithoutLossesThereIsNothing) {
   EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
 }
 
+// A model of the next token, which tells all of them from step `knows` on.
+Evaluated OfNextTokens(int64_t knows) {
+  constexpr int64_t kTexts = 8;
+  constexpr int64_t kTokens = 12;
+  FakeSource source;
+  for (int64_t step = 0; step < 120; ++step) {
+    std::vector<int64_t> tokens;
+    std::vector<int64_t> targets;
+    std::vector<double> scores(kTexts * kTokens * 20, -1);
+    for (int64_t i = 0; i < kTexts * kTokens; ++i) {
+      tokens.push_back(i % kTokens == 0 ? 0 : (i * 7 + step * 3 + i / kTokens) % 20);
+    }
+    for (int64_t i = 0; i < kTexts * kTokens; ++i) {
+      const bool is_last = (i + 1) % kTokens == 0;
+      targets.push_back(is_last ? -100 : tokens[static_cast<size_t>(i + 1)]);
+      const int64_t told = is_last || step < knows ? 1 : targets.back();
+      scores[static_cast<size_t>(i * 20 + told)] = 1;
+    }
+    source.Step(step)
+        .Save("embed_input_0", tensor::TensorOf(tensor::DType::kInt64, tokens, {kTexts, kTokens}))
+        .Save(kScores, scores, {kTexts * kTokens, 20})
+        .Save("CrossEntropyLoss_input_1", tensor::TensorOf(tensor::DType::kInt64, targets));
+  }
+  return Evaluate(kRule, {}, source, Profile::kCalibrated);
+}
+
+TEST(LossInputTest, AModelOfTheNextTokenMustNotReadOn) {
+  const Evaluated evaluated = OfNextTokens(40);
+  ASSERT_THAT(evaluated.Checks(), Contains("ahead"));
+  EXPECT_GT(evaluated.findings[0].place.step, 40);
+  EXPECT_EQ(evaluated.findings[0].tensor, "CrossEntropyLoss_input_1");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("without a causal mask"));
+  EXPECT_THAT(OfNextTokens(1000).findings, IsEmpty());
+}
+
 TEST(LossInputTest, ItsParametersAreChecked) {
   EXPECT_THAT(Refusal(kRule, {{"patience", "0"}}), HasSubstr("patience"));
   EXPECT_THAT(Refusal(kRule, {{"zeros", "101"}}), HasSubstr("zeros"));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "base/strings.h"
 #include "rules/evaluating.h"
@@ -420,6 +421,64 @@ TEST(WeightUpdateRatioTest, UpdatesOfAWarmUpMayBeTiny) {
   std::vector<double> values = {1};
   for (int i = 1; i <= 80; ++i) values.push_back(values.back() + (i % 2 == 0 ? 2e-8 : -2e-8) * i);
   EXPECT_THAT(OfValues(values).findings, IsEmpty());
+}
+
+TEST(WeightUpdateRatioTest, WeightsThatShrinkToNothing) {
+  const auto of = [](double factor, int64_t steps) {
+    FakeSource source;
+    double value = 1;
+    for (int64_t step = 0; step < steps; ++step, value *= factor) {
+      source.Step(step).Save("a.weight", std::vector<double>(16, value), {4, 4});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  const Evaluated evaluated = of(0.97, 80);
+  ASSERT_THAT(evaluated.Checks(), Contains("shrunk"));
+  EXPECT_EQ(evaluated.findings.back().level, Level::kFinding);
+  EXPECT_THAT(evaluated.findings.back().message, HasSubstr("weight decay"));
+  const Evaluated look = of(0.99, 95);
+  ASSERT_THAT(look.Checks(), ElementsAre("shrunk"));
+  EXPECT_EQ(look.findings[0].level, Level::kWorthALook);
+  EXPECT_THAT(of(0.995, 100).findings, IsEmpty());
+}
+
+FakeSource Rates(const std::function<double(int64_t)> &rate, int64_t steps) {
+  FakeSource source;
+  for (int64_t step = 0; step < steps; ++step) {
+    source.Step(step).Save("learning_rate/Adam_0", {rate(step)}).Save("a.weight", {1, 2}, {1, 2});
+  }
+  return source;
+}
+
+TEST(WeightUpdateRatioTest, ARateThatFadesEarlyLeavesTheTrainingStanding) {
+  FakeSource halved = Rates([](int64_t step) { return std::pow(0.5, step / 10); }, 200);
+  const Evaluated evaluated = Evaluate(kRule, {}, halved, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Checks(), Contains("faded"));
+  // From step 80 on it is below 1/200; at step 140 that was 60 steps, and more than a third.
+  EXPECT_EQ(evaluated.findings[0].place.step, 140);
+  EXPECT_EQ(evaluated.findings[0].tensor, "learning_rate/Adam_0");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("since step 80"));
+  EXPECT_THAT(Evaluate(kRule, {{"faded", "None"}}, halved, Profile::kCalibrated).findings,
+              IsEmpty());
+}
+
+TEST(WeightUpdateRatioTest, SchedulesMayEndNearZeroOrBeginThere) {
+  const std::function<double(int64_t)> schedules[] = {
+      [](int64_t step) { return 1 - static_cast<double>(step) / 1000; },
+      [](int64_t step) { return 1 + std::cos(static_cast<double>(step) * 3.1416 / 1000); },
+      [](int64_t step) { return static_cast<double>(step); },
+      [](int64_t step) { return step < 500   ? 1
+                                : step < 750 ? 0.1
+                                             : 0.01; },
+      [](int64_t) { return 0.0; },
+      [](int64_t step) { return step % 50 == 0 ? 1 : 0.001; },
+      [](int64_t) { return NAN; },
+  };
+  for (const auto &schedule : schedules) {
+    FakeSource source = Rates(schedule, 1000);
+    EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Checks(),
+                testing::Not(Contains("faded")));
+  }
 }
 
 TEST(WeightUpdateRatioTest, UpdatesThatGrowAreAClue) {

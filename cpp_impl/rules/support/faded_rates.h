@@ -1,0 +1,34 @@
+// Finds learning rates that fade long before the training ends.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rules/support/culprits.h"
+#include "rules/support/sample.h"
+#include "rules/support/sample_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+
+// A schedule may end near 0, but not spend a third of the training there.  For one thread.
+class FadedRates {
+ public:
+  // `least`: relative to the largest rate before; 0: none is too low.
+  explicit FadedRates(double least) : least_(least) {}
+
+  // Takes a learning rate of a training step, and offers what it tells.
+  void Add(const Sample &sample, Culprits *culprits);
+
+ private:
+  struct Rate {
+    int64_t first = -1;      // step
+    double largest = 0;
+    int64_t low_since = -1;  // step; -1: it is not low
+  };
+
+  const double least_;
+  SampleStates<Rate> rates_;
+};
+
+}  // namespace smdebug::rules
