@@ -174,8 +174,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.least, parameters.Number("least", 0, 1));
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
   std::vector<Selector> selectors(kRoles);
-  SMD_ASSIGN_OR_RETURN(selectors[kPredictions],
-                       Selector::Make({}, {std::string(kModelOutputs)}));
+  SMD_ASSIGN_OR_RETURN(selectors[kPredictions], Selector::Make({}, {std::string(kModelOutputs)}));
   SMD_ASSIGN_OR_RETURN(selectors[kLosses], Selector::Make({}, {std::string(kLossInputs)}));
   SMD_ASSIGN_OR_RETURN(selectors[kOutputs], Selector::Make({}, parameters.List("tensor_regex")));
   return std::unique_ptr<Rule>(
@@ -184,8 +183,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kCollapsedOutput = {
-    "CollapsedOutput", "the outputs of a layer no longer differ between samples", kParameters,
-    Make};
+const RuleSpec kCollapsedOutput = {"CollapsedOutput",
+                                   "the outputs of a layer no longer differ between samples",
+                                   kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -108,8 +108,8 @@ class MissingActivation final : public Rule {
     if (elements.shape.size() < 2) return;  // biases and normalisations keep a line a line
     std::string_view name = sample.Tensor();
     constexpr std::string_view kEnd = ".weight";
-    model->has_others |= elements.shape.size() > 2 || !name.ends_with(kEnd) ||
-                         model->weights.size() >= kMostLayers;
+    model->has_others |=
+        elements.shape.size() > 2 || !name.ends_with(kEnd) || model->weights.size() >= kMostLayers;
     if (model->has_others) return;
     name.remove_suffix(kEnd.size());
     model->weights[Plain(name)] = {elements.shape[0], elements.shape[1]};
@@ -204,8 +204,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kMissingActivation = {
-    "MissingActivation", "layers follow each other without an activation between them",
-    kParameters, Make};
+const RuleSpec kMissingActivation = {"MissingActivation",
+                                     "layers follow each other without an activation between them",
+                                     kParameters, Make};
 
 }  // namespace smdebug::rules

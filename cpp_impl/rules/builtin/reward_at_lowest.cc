@@ -22,7 +22,7 @@ constexpr size_t kMostValues = 4096;
 constexpr size_t kFirstPart = 10;  // the first tenth is compared with the last half
 constexpr size_t kFewestFirst = 5;
 // What counts as the lowest, and as higher: parts of the range of all values.
-constexpr double kLowest = 0.05;
+constexpr double kLowest = 0.1;
 constexpr double kHigher = 0.05;
 constexpr double kSignificance = 3;  // standard errors
 
@@ -102,7 +102,8 @@ class RewardAtLowest final : public Rule {
     culprits_.Offer(sample, {fall, last.mean, first.mean}, [&] {
       return StrCat("'", sample.Tensor(), "' was ", Shortest(first.mean),
                     " at first, and has been at ", Shortest(last.mean), ", its lowest (",
-                    Shortest(*least), "), for half of the training: what is learned makes it worse");
+                    Shortest(*least),
+                    "), for half of the training: what is learned makes it worse");
     });
   }
 
@@ -126,7 +127,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kRewardAtLowest = {
-    "RewardAtLowest", "a reward sinks to its lowest and stays there", kParameters, Make};
+const RuleSpec kRewardAtLowest = {"RewardAtLowest", "a reward sinks to its lowest and stays there",
+                                  kParameters, Make};
 
 }  // namespace smdebug::rules

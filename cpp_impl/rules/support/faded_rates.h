@@ -22,7 +22,7 @@ class FadedRates {
 
  private:
   struct Rate {
-    int64_t first = -1;      // step
+    int64_t first = -1;  // step
     double largest = 0;
     int64_t low_since = -1;  // step; -1: it is not low
   };

@@ -14,7 +14,9 @@ constexpr int64_t kMostModules = 64;
 constexpr int64_t kFewestPairs = 40;
 
 // Returns "GPT" for "GPT_input_0".
-std::string_view ModuleOf(std::string_view input) { return input.substr(0, input.rfind("_input_")); }
+std::string_view ModuleOf(std::string_view input) {
+  return input.substr(0, input.rfind("_input_"));
+}
 
 // Returns the number of the largest score of one row.
 double LargestOf(const Sample &sample, size_t row, size_t length) {
@@ -30,7 +32,8 @@ double LargestOf(const Sample &sample, size_t row, size_t length) {
   const int64_t strides[] = {own[1]};
   const auto *data = static_cast<const std::byte *>(scores.data);
   Sample of_row(sample.Place(), sample.Worker(), sample.Tensor());
-  of_row.SetElements({data + (text * own[0] + place * own[2]) * bytes, shape, strides, scores.dtype});
+  of_row.SetElements(
+      {data + (text * own[0] + place * own[2]) * bytes, shape, strides, scores.dtype});
   const std::vector<double> numbers = of_row.Numbers();
   return static_cast<double>(std::max_element(numbers.begin(), numbers.end()) - numbers.begin());
 }

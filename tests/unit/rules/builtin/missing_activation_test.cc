@@ -42,7 +42,8 @@ void Save(const Net &net, int64_t step, FakeSource *source) {
     now = Numbers(kSamples * net.widths[i], step + static_cast<int64_t>(100 * i));
     source->Save(path + "_output_0", now, {kSamples, net.widths[i]});
     if (net.between == Between::kActivation) {
-      std::replace_if(now.begin(), now.end(), [](double each) { return each < 0; }, 0.0);
+      std::replace_if(
+          now.begin(), now.end(), [](double each) { return each < 0; }, 0.0);
     }
   }
   for (size_t i = 1; i < net.widths.size(); ++i) {

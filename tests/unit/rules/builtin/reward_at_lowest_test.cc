@@ -32,7 +32,8 @@ TEST(RewardAtLowestTest, WhatSinksAndStaysIsFound) {
   EXPECT_EQ(evaluated.findings[0].place.step, 39);
   EXPECT_EQ(evaluated.findings[0].value, 0);
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("what is learned makes it worse"));
-  for (const char *name : {"mean_reward_output_0", "train/episode_return", "Rewards", "return_mean"}) {
+  for (const char *name :
+       {"mean_reward_output_0", "train/episode_return", "Rewards", "return_mean"}) {
     EXPECT_FALSE(Of(Sinking, 100, name).findings.empty()) << name;
   }
   for (const char *name : {"log_returns", "unreward", "reward_loss", "returned"}) {

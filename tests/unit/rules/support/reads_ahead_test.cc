@@ -80,8 +80,8 @@ class Step {
           case_.told == Told::kNext && !is_last ? tokens[static_cast<size_t>(i + 1)] : 3;
       const int64_t text = i / kTokens;
       const int64_t place = i % kTokens;
-      const int64_t at = case_.form == Form::kRows ? i * kKinds + next
-                                                   : (text * kKinds + next) * kTokens + place;
+      const int64_t at =
+          case_.form == Form::kRows ? i * kKinds + next : (text * kKinds + next) * kTokens + place;
       scores[static_cast<size_t>(at)] = 1;
     }
     return case_.form == Form::kRows ? Floats(scores, {kTexts * kTokens, kKinds})
@@ -120,10 +120,10 @@ TEST(ReadsAheadTest, WhatElseAModelReadsMayTellTheNextToken) {
   std::vector<int64_t> others;
   for (int64_t i = 0; i < kTexts * kTokens; ++i) others.push_back(i * 7 % 10);
   const Case cases[] = {
-      {.before = {{"Net_images_input_0", Hidden()}}},                              // an encoder
-      {.after = {{"Net_embed_input_1", Hidden()}}},                                // a state
+      {.before = {{"Net_images_input_0", Hidden()}}},  // an encoder
+      {.after = {{"Net_embed_input_1", Hidden()}}},    // a state
       {.after = {{"Net_kind_input_0", Whole(std::vector<int64_t>(kTexts, 1), {kTexts})}}},
-      {.after = {{"Net_source_input_0", Whole(others, {kTexts, kTokens})}}},       // texts
+      {.after = {{"Net_source_input_0", Whole(others, {kTexts, kTokens})}}},  // texts
       {.after = {{"Net_source_input_0", Whole(others, {kTexts * 2, kTokens / 2})}}},
   };
   for (const Case &each : cases) EXPECT_FALSE(Last(each));
