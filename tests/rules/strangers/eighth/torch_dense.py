@@ -127,6 +127,13 @@ def box_data(seed, n=1000):
     return x, y, b
 
 
+def box_iou(p, sides, g, eps):
+    lo = torch.maximum(p[:, :2] - p[:, 2:] / 2, g[:, :2] - g[:, 2:] / 2)
+    hi = torch.minimum(p[:, :2] + p[:, 2:] / 2, g[:, :2] + g[:, 2:] / 2)
+    i = (hi - lo).clamp(min=0).prod(1)
+    return (i / (sides[:, 2:].prod(1) + g[:, 2:].prod(1) - i + eps)).mean()
+
+
 def boxes(
     record,
     seed,
@@ -185,15 +192,8 @@ def boxes(
     with torch.no_grad():
         h = f(x[k:])
         p, g = m["b"](h) * scale, b[k:]
-        lo = torch.maximum(p[:, :2] - p[:, 2:] / 2, g[:, :2] - g[:, 2:] / 2)
-        hi = torch.minimum(p[:, :2] + p[:, 2:] / 2, g[:, :2] + g[:, 2:] / 2)
-        i = (hi - lo).clamp(min=0).prod(1)
-        io = (i / (p[:, 2:].clamp(min=0).prod(1) + g[:, 2:].prod(1) - i + 1e-6)).mean()
         mean = b[:k].mean(0).expand_as(g)
-        lo = torch.maximum(mean[:, :2] - mean[:, 2:] / 2, g[:, :2] - g[:, 2:] / 2)
-        hi = torch.minimum(mean[:, :2] + mean[:, 2:] / 2, g[:, :2] + g[:, 2:] / 2)
-        i = (hi - lo).clamp(min=0).prod(1)
-        ic = (i / (mean[:, 2:].prod(1) + g[:, 2:].prod(1) - i)).mean()
+        io, ic = box_iou(p, p.clamp(min=0), g, 1e-6), box_iou(mean, mean, g, 0)
         score((io + acc(m["c"](h), y[k:])) / 2, (ic + 1 / 6) / 2)
 
 

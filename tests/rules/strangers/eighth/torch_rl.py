@@ -83,13 +83,8 @@ def dqn(
     tgt = copy.deepcopy(q).requires_grad_(False)
     opt = torch.optim.Adam(q.parameters(), lr)
     env = Grid(16, reward=reward)
-    O, A, R, N, D = (
-        torch.zeros(replay, 4),
-        torch.zeros(replay, dtype=torch.long),
-        torch.zeros(replay),
-        torch.zeros(replay, 4),
-        torch.zeros(replay),
-    )
+    O, N = torch.zeros(replay, 4), torch.zeros(replay, 4)
+    A, R, D = torch.zeros(replay, dtype=torch.long), torch.zeros(replay), torch.zeros(replay)
     fill = 0
     crit = nn.SmoothL1Loss()
     with record(q, opt, crit) as hook:

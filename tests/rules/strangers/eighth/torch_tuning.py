@@ -49,6 +49,13 @@ def task(seed):
     return x[:200], y[:200], x[200:], y[200:]
 
 
+def two_rates(body, head, lr, head_lr):
+    left = [p for p in body.parameters() if p.requires_grad] or [nn.Parameter(torch.zeros(1))]
+    return torch.optim.Adam(
+        [{"params": left, "lr": lr}, {"params": head.parameters(), "lr": head_lr}]
+    )
+
+
 def tune(
     record,
     seed,
@@ -81,20 +88,7 @@ def tune(
     net = nn.Sequential(b, nn.Linear(48, 6))
     for p in list(b.parameters())[:freeze]:
         p.requires_grad_(False)
-    opt = (
-        opt(net)
-        if opt
-        else torch.optim.Adam(
-            [
-                {
-                    "params": [p for p in b.parameters() if p.requires_grad]
-                    or [nn.Parameter(torch.zeros(1))],
-                    "lr": lr,
-                },
-                {"params": net[1].parameters(), "lr": head_lr or lr},
-            ]
-        )
-    )
+    opt = opt(net) if opt else two_rates(b, net[1], lr, head_lr or lr)
     crit = nn.CrossEntropyLoss(label_smoothing=smooth)
     with record(net, opt, crit) as hook:
         for ep in range(epochs):
