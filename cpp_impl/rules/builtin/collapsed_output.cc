@@ -30,6 +30,8 @@ constexpr size_t kFirst = 8;              // measurements at the start
 constexpr int64_t kSpacing = 4;           // steps between later ones
 // A training that has blown up leaves layers in this state, and other rules name its cause.
 constexpr double kBlownUp = 100;
+// Outputs that differ by more at first, as before any normalisation, may become like others.
+constexpr double kLarge = 1;
 
 struct Limits {
   double least;
@@ -99,7 +101,7 @@ class CollapsedOutput final : public Rule {
     }
     NoteEvaluated();
     // Units without any output are dead.
-    const bool is_low = now > 0 && now < limits_.least * spread->first;
+    const bool is_low = now > 0 && now < limits_.least * std::min(spread->first, kLarge);
     spread->low_steps = is_low ? spread->low_steps + 1 : 0;
     if (spread->low_steps < limits_.patience || spread->largest > kBlownUp * spread->first) return;
     if (std::ssize(collapsed_) < kMostNumbers) Note(sample, *spread, now);

@@ -279,7 +279,12 @@ class VanishingGradient final : public Rule {
     state.steps = is_small ? state.steps + 1 : 0;
     if (state.steps == 0 || state.steps < options_.patience) return;
     const std::string_view check = state.was_there ? "small" : "unused";
-    culprits_.Offer(sample, {-*mean, *mean, options_.threshold, check}, [&] {
+    // A number for each row may be a bias that a loss of differences cancels.
+    const bool is_column =
+        form != nullptr && form->shape.size() == 2 && form->shape[1] == 1 && form->shape[0] > 1;
+    const Level level = options_.layers_only && !state.was_there && is_column ? Level::kWorthALook
+                                                                              : Level::kFinding;
+    culprits_.Offer(sample, {-*mean, *mean, options_.threshold, check, level}, [&] {
       if (!state.was_there) {
         return StrCat("the gradient '", sample.Tensor(),
                       "' has been zero at every step: its parameter is dead or not used");

@@ -197,3 +197,53 @@ def test_the_sign_of_a_policy(sign: int, out_dir: str) -> None:
     assert ("RewardAtLowest" in found) == (sign == -1)
     if sign == -1:
         assert rules.diagnose()[0].id == "loss_sign"
+
+
+class Listed(nn.Module):
+    """Its layers stand in a list, which hides them from the model, or in one of PyTorch's."""
+
+    def __init__(self, is_plain: bool) -> None:
+        super().__init__()
+        layers = [nn.Linear(8, 16), nn.Linear(16, 16)]
+        self.layers = layers if is_plain else nn.ModuleList(layers)
+        self.last = nn.Linear(16, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.last(x)
+
+
+@pytest.mark.parametrize("is_registered", [True, False])
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_layers_in_a_plain_list(is_plain: bool, is_registered: bool, out_dir: str) -> None:
+    torch.manual_seed(1)
+    model = Listed(is_plain)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+    found = trained(model, optimizer, out_dir, 60, is_registered=is_registered)
+    assert (("UpdateNotApplied", "not_updated") in found) == is_plain
+
+
+def test_layers_in_a_plain_list_that_the_optimizer_has(out_dir: str) -> None:
+    torch.manual_seed(1)
+    model = Listed(True)
+    hidden = [each for layer in model.layers for each in layer.parameters()]
+    found = trained(model, torch.optim.Adam([*hidden, *model.parameters()], 1e-2), out_dir, 60)
+    assert ("UpdateNotApplied", "not_updated") not in found
+
+
+def test_parameters_that_are_made_anew(out_dir: str) -> None:
+    """Nobody keeps them, and neither does the hook."""
+
+    class Forgetful(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last = nn.Linear(8, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.last(x * nn.Parameter(torch.ones(8)))
+
+    torch.manual_seed(1)
+    model = Forgetful()
+    found = trained(model, torch.optim.Adam(model.parameters(), 1e-2), out_dir, 60)
+    assert ("UpdateNotApplied", "not_updated") not in found

@@ -58,6 +58,7 @@ TEST(CollapsedOutputTest, WhatStaysOrGrowsOrDiesOrBlowsUpIsNoCollapse) {
       [](int64_t step) { return step < 8 ? 0.5 : 0.0; },
       [](int64_t step) { return step == 12 ? 1e9 : Collapsing(step); },
       [](int64_t step) { return step == 9 ? NAN : 0.5; },
+      [](int64_t step) { return step < 8 ? 30 : 1.0; },
   };
   for (const SizeAt &size : others) {
     FakeSource source = Steps(size);

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import AbstractSet, Any, Callable, Dict, List, Optional, Tuple
+from typing import AbstractSet, Any, Callable, Dict, Iterable, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
+from smdebug.core.utils import import_framework
+from smdebug.pytorch.outside import parameters_outside
 from smdebug.pytorch.parameters import NamedParameters, path_of
 
 __all__ = ["RegisteredModel", "called_parts", "collection_of_inputs", "module_name"]
@@ -15,6 +17,10 @@ _NORMALISE_SAMPLES = ("BatchNorm", "LazyBatchNorm")
 _SUMS = ("Conv", "LazyConv", "LazyLinear", "Linear")
 _NORMALISE = ("BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "LazyBatchNorm", "RMSNorm")
 
+# Calls with a graph.  At the first one, lazy layers have no parameters yet.
+_LOOKS_OUTSIDE_AT = (2, 3)
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
 _keys = itertools.count()
 
 
@@ -71,11 +77,13 @@ class RegisteredModel:
 
     __slots__ = (
         "__weakref__",
+        "_calls",
         "_first",
         "_gradients",
         "_held",
         "_is_named",
         "_module",
+        "_outside",
         "_versions",
         "_parameters",
         "_watched",
@@ -96,6 +104,8 @@ class RegisteredModel:
         self._first: Optional[Callable[[], Any]] = None  # the part that was called first
         #: Whether the hook has seen a call of it.
         self.was_called = False
+        self._calls = 0  # with a graph
+        self._outside: List[Any] = []  # what one call used, until the next one
         self.key = next(_keys)
         self.name = name
         # The list keeps inner modules, and the model has to keep the list.
@@ -147,6 +157,29 @@ class RegisteredModel:
         """A number that is the same as long as the parameters are those that `names` returned."""
         module = self._module()
         return 0 if module is None else self._parameters[module].changes
+
+    def look_outside(self, outputs: Any, models: Iterable[RegisteredModel]) -> None:
+        """Finds, once, parameters that the outputs come from and that no model contains.
+
+        Those that a second call does not use again are made anew, and left.  In a training of
+        several processes, wrappers of a model may hold others than it does.
+        """
+        module = self._module()
+        if self._calls >= _LOOKS_OUTSIDE_AT[-1] or not torch.is_grad_enabled() or module is None:
+            return
+        self._calls += 1
+        distributed = torch.distributed
+        is_alone = not (distributed.is_available() and distributed.is_initialized())
+        if self._calls not in _LOOKS_OUTSIDE_AT or not is_alone:
+            return
+        known = {each for model in models for each in model.names()}
+        before, self._outside = self._outside, parameters_outside(outputs, known)
+        if self._calls == _LOOKS_OUTSIDE_AT[-1]:
+            seen = {id(each) for each in before}
+            lasting = [each for each in self._outside if id(each) in seen]
+            self._outside = []
+            if lasting:
+                self._parameters[module].add_outside(lasting)
 
     def needs(self) -> Tuple[int, List[bool]]:
         """Returns a number that is the same as long as the parameters are, and for each of them

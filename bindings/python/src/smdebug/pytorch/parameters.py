@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+import weakref
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from smdebug import _raw
 from smdebug.core.utils import import_framework
@@ -34,10 +35,13 @@ class NamedParameters:
         The prefix of their names.
     """
 
-    __slots__ = ("__weakref__", "_inner", "_members", "_named", "_names", "_prefix", "changes")
+    __slots__ = (
+        "__weakref__", "_inner", "_members", "_named", "_names", "_outside", "_prefix", "changes",
+    )  # fmt: skip
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
+        self._outside: List[Any] = []  # weak references
         #: How often other parameters may have come; the same number: the same parameters.
         self.changes = 0
         self.forget()
@@ -54,7 +58,7 @@ class NamedParameters:
     def of(self, module: Any) -> List[Tuple[str, Any]]:
         """Returns the current names and parameters."""
         if self._members is None or not _raw.modules_hold(module, self._inner, self._members):
-            named = module.named_parameters()
+            named = [*module.named_parameters(), *self._named_outside()]
             self._named = [
                 (f"{self._prefix}{path_of(path)}", parameter) for path, parameter in named
             ]
@@ -70,6 +74,22 @@ class NamedParameters:
         """Returns the current names by the ids of the parameters."""
         self.of(module)
         return self._names
+
+    def add_outside(self, parameters: Sequence[Any]) -> None:
+        """Adds parameters that the model uses without containing them.
+
+        Their names begin with the prefix and "not_in_model.".
+        """
+        self._outside += [weakref.ref(each) for each in parameters]
+        self.forget()
+
+    def _named_outside(self) -> List[Tuple[str, Any]]:
+        known = [(number, reference()) for number, reference in enumerate(self._outside)]
+        return [
+            (f"not_in_model.{number}.{'weight' if each.dim() > 1 else 'bias'}", each)
+            for number, each in known
+            if each is not None
+        ]
 
     def _remember(self, module: Any) -> None:
         _, *inner = module.modules()

@@ -287,6 +287,8 @@ class StepHook(FrameworkHook):
         if not self._is_saving or in_backward() or is_probing():
             return
         self._returned.save(model, outputs)
+        if self._has_rules:
+            model.look_outside(outputs, self._models)
         self._late.on_return()
 
     @guarded

@@ -1,0 +1,50 @@
+"""Parameters that a model uses and does not contain, as layers in a plain Python list."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Container, Iterator, List, Mapping, Set
+
+from smdebug.core.utils import import_framework
+
+__all__ = ["parameters_outside"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+# A graph that is larger is not searched to its end.
+_MOST_NODES = 50_000
+_MOST_PARAMETERS = 64
+
+
+def parameters_outside(outputs: Any, known: Container[int]) -> List[Any]:
+    """Returns the parameters of which outputs are computed and whose ids are not known.
+
+    They come in the order of a search that begins at the outputs.
+    """
+    found: List[Any] = []
+    seen: Set[Any] = set()
+    pending = [each.grad_fn for each in _tensors_of(outputs) if each.grad_fn is not None]
+    while pending and len(seen) < _MOST_NODES and len(found) < _MOST_PARAMETERS:
+        node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if type(leaf) is torch.nn.Parameter and id(leaf) not in known:
+            found.append(leaf)
+        pending += [each for each, _ in node.next_functions if each is not None]
+    return found
+
+
+def _tensors_of(outputs: Any) -> Iterator[Any]:
+    if isinstance(outputs, torch.Tensor):
+        yield outputs
+    elif isinstance(outputs, Mapping):
+        for each in outputs.values():
+            yield from _tensors_of(each)
+    elif isinstance(outputs, (list, tuple)):
+        for each in outputs:
+            yield from _tensors_of(each)
+    elif dataclasses.is_dataclass(outputs) and not isinstance(outputs, type):
+        for field in dataclasses.fields(outputs):
+            yield from _tensors_of(getattr(outputs, field.name))
