@@ -28,7 +28,7 @@ GRADIENTS = [r"^gradient/"]
 INPUTS = [r"^(?!.*Loss)[A-Z]\w*_input_0$"]
 
 # Rules that may find the consequences in a model that does not learn.
-STUCK = {"LossNotDecreasing", "Overtraining", "ClassImbalance", "Confusion"}
+STUCK = {"LossNotDecreasing", "Overtraining", "ClassImbalance", "Confusion", "CollapsedOutput"}
 BROKEN = {"ExplodingTensor", "FirstNonFinite"}
 STILL = {"UpdateNotApplied", "WeightUpdateRatio", "UnchangedTensor"}
 

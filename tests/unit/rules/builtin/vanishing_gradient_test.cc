@@ -8,6 +8,7 @@
 namespace smdebug::rules::vanishing_gradient_test {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -100,6 +101,22 @@ TEST(VanishingGradientTest, AGradientThatNeverWasThereIsUnused) {
   EXPECT_THAT(evaluated.Tensors(),
               ElementsAre("gradient/a", "gradient/a", "gradient/b", "gradient/a"));
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("zero at every step"));
+}
+
+TEST(VanishingGradientTest, ABiasOfRowsMayBeCancelled) {
+  const auto level_of = [](std::vector<int64_t> shape) {
+    FakeSource source;
+    for (int64_t step = 0; step < 20; ++step) {
+      source.Step(step).Save("gradient/a.weight", std::vector<double>(6), shape);
+      source.Save("gradient/b.weight", std::vector<double>(6, 0.1), {3, 2});
+    }
+    const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+    EXPECT_THAT(evaluated.Checks(), Contains("unused"));
+    return evaluated.findings.at(0).level;
+  };
+  EXPECT_EQ(level_of({6, 1}), Level::kWorthALook);
+  EXPECT_EQ(level_of({1, 6}), Level::kFinding);
+  EXPECT_EQ(level_of({3, 2}), Level::kFinding);
 }
 
 TEST(VanishingGradientTest, AnExpertMayGetNoTokens) {
