@@ -27,9 +27,10 @@ GIVEN = {
     "Confusion": {"patience": 2},
     "TreeDepth": {"depth": 4},
 }
-# This run is never slow, and one process has one worker.
+# This run is never slow, one process has one worker, and its weights are of no layers in a row.
 WITHOUT_FINDING = {
     "InputScale": RuleStatus.WORTH_A_LOOK,
+    "MissingActivation": RuleStatus.PASSED,
     "StalledTrainingRule": RuleStatus.PASSED,
     "WorkerDivergence": RuleStatus.NOT_ENOUGH_DATA,
 }
@@ -144,6 +145,8 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
     hook.save("trees/ID", np.array(["0-0", "0-1", f"{step}-40000"]))
     if is_eval:
         return
+    hook.save("encoder_output_0", np.float32(1 if step < 10 else 0.01) * scores[:16])
+    hook.save("reward", np.float32(0.5 + 0.1 * np.sin(step) if step < 8 else 0))
     for i, size in enumerate((1e-12, 1e-5, 1)):
         hook.save(f"gradient/linear{i}.weight", np.float32(size) * normal(6, 6))
         hook.save(f"linear{i}.weight", normal(6, 6) * np.float32(4.0 ** (step if i == 0 else 0)))
@@ -181,7 +184,7 @@ def test_findings_and_results_of_all_rules(tmp_path, profile):
     assert list(map(repr, live)) == list(map(repr, stored))
     results = reading.results()
     assert list(map(repr, watching.results())) == list(map(repr, results))
-    assert len(results) == 26
+    assert len(results) == 29
     expected = {
         each.rule: WITHOUT_FINDING.get(each.rule, RuleStatus.HAS_FINDINGS) for each in results
     }
