@@ -40,7 +40,7 @@ struct Limits {
 // A loss below this part of what a model without knowledge has was learned.
 constexpr double kPartOfChance = 0.7;
 // One above this part of it was not; targets may be hard to predict.  After more updates, neither
-// was one that is a little lower.
+// was one that is a little lower, and in between it is in between.
 constexpr double kAtChance = 0.999;
 constexpr double kAtChanceLater = 0.99;
 constexpr double kLater = 2.5;  // times start_steps
@@ -70,21 +70,22 @@ constexpr std::string_view kRates = "learning_rate/";
 // Selects the steps that are compared with each other.
 enum class Choice { kAny, kTraining, kEval, kTrain, kGlobal };
 
-// Tells whether a learning rate rises.
+// Tells whether a learning rate warms up: it rises above all before it.
 class WarmUp {
  public:
   void Note(const Sample &rate) {
     const auto now = rate.Reduce({tensor::ReductionKind::kMax, false});
     if (!now) return;
-    double &before = rates_.try_emplace(std::string(rate.Tensor()), *now).first->second;
-    if (*now > before) risen_ = rate.Place().step;
-    before = *now;
+    double &largest = largest_.try_emplace(std::string(rate.Tensor()), *now).first->second;
+    if (!(*now > largest)) return;
+    risen_ = rate.Place().step;
+    largest = *now;
   }
   bool IsOn(int64_t step) const { return risen_ && step - *risen_ <= kLastingRise; }
 
  private:
-  std::map<std::string, double> rates_;
-  std::optional<int64_t> risen_;  // the step at which one rose last
+  std::map<std::string, double> largest_;  // by rate
+  std::optional<int64_t> risen_;           // the step at which one rose last
 };
 
 class LossNotDecreasing final : public Rule {
@@ -338,9 +339,11 @@ class LossNotDecreasing final : public Rule {
   bool IsAtChance(const Sample &sample, const LossComparison &losses) {
     const ChanceLevel *level = LevelOf(sample);
     const std::optional<double> chance = level == nullptr ? std::nullopt : level->OfUniform();
-    const bool is_late = UpdatesOf(sample, losses) >= kLater * Start();
-    return chance &&
-           std::min(losses.now, losses.before) > (is_late ? kAtChanceLater : kAtChance) * *chance;
+    const double begin = Start();
+    const double end = std::max(kLater * begin, begin + 1);
+    const double late = std::clamp((UpdatesOf(sample, losses) - begin) / (end - begin), 0.0, 1.0);
+    const double part = kAtChance + late * (kAtChanceLater - kAtChance);
+    return chance && std::min(losses.now, losses.before) > part * *chance;
   }
   bool IsAtGuess(const Sample &sample, const LossComparison &losses) {
     const ChanceLevel *level = LevelOf(sample);

@@ -16,7 +16,8 @@ constexpr double kLargeWeights = 2;
 constexpr double kSmallWeights = 0.05;
 constexpr int64_t kFirst = 5;  // updates
 constexpr double kLargeFirst = 0.8;
-// All weights of so few elements may begin small by chance, as in a regression of eight inputs.
+// All weights of so few elements may begin small by chance, and the only layer of a model may begin
+// anywhere.
 constexpr int64_t kFewWeights = 16;
 constexpr double kFartherIfFew = 5;
 constexpr size_t kUsual = 30;  // updates
@@ -150,7 +151,8 @@ void UpdateSizes::JudgeFirst(double size, Findings &findings) {
     findings.AddClue(told("large_first_updates", kLargeFirst));
   }
   if (!limits_.first || has_found_first_) return;
-  const double limit = *limits_.first * (elements_ < kFewWeights ? kFartherIfFew : 1);
+  const bool may_be_small = elements_ < kFewWeights || first_weights_ == 1;
+  const double limit = *limits_.first * (may_be_small ? kFartherIfFew : 1);
   if (size <= limit) return;
   has_found_first_ = true;
   findings.Add(told("first_updates", limit));

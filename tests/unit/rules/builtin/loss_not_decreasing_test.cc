@@ -367,8 +367,10 @@ TEST_F(Calibrated, ALossThatFallsToThatOfAGuessHasNotLearned) {
 }
 
 TEST_F(Calibrated, AfterManyUpdatesALossALittleBelowThatOfAGuessHasNotLearned) {
-  EXPECT_THAT(OfClassifierThatFallsTo(0.995, 180).findings, IsEmpty());
-  EXPECT_THAT(OfClassifierThatFallsTo(0.995, 260).Checks(), testing::Contains("not_decreasing"));
+  EXPECT_THAT(OfClassifierThatFallsTo(0.995, 130).findings, IsEmpty());
+  EXPECT_THAT(OfClassifierThatFallsTo(0.995, 180).Checks(), testing::Contains("not_decreasing"));
+  EXPECT_THAT(OfClassifierThatFallsTo(0.991, 190).findings, IsEmpty());
+  EXPECT_THAT(OfClassifierThatFallsTo(0.991, 260).Checks(), testing::Contains("not_decreasing"));
   EXPECT_THAT(OfClassifierThatFallsTo(0.98, 260).findings, IsEmpty());
 }
 
@@ -439,6 +441,16 @@ TEST_F(Calibrated, ALongWarmUpIsABeginning) {
   EXPECT_THAT(OfWarmUp(300, 400).Steps(), ElementsAre(364, 384)) << "once it is over";
   EXPECT_THAT(OfWarmUp(20, 100).Steps(), ElementsAre(84)) << "a short one";
   EXPECT_THAT(OfWarmUp(2000, 600).Steps(), testing::Contains(484)) << "an endless one";
+}
+
+// A cosine that goes on beyond its half period.
+TEST_F(Calibrated, ARateThatRisesAgainIsNoWarmUp) {
+  FakeSource source;
+  for (int64_t step = 0; step < 160; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("loss", {2.3});
+    source.Save("learning_rate/Adam_0", {1 + std::cos(static_cast<double>(step) * 3.1416 / 40)});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Steps(), testing::Contains(84));
 }
 
 TEST_F(Calibrated, ALossOfTheWrongSignFallsEverFaster) {

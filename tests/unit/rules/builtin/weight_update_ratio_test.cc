@@ -306,35 +306,39 @@ Evaluated OfValues(const std::vector<double> &values, const std::string &name = 
 }
 
 TEST(WeightUpdateRatioTest, TheFirstUpdatesAreJudgedForAllWeightsTogether) {
-  const Evaluated evaluated = OfValues({0.5, 0.5, 3, 3.1, 3.2});
+  // Of one layer.
+  const Evaluated evaluated = OfValues({0.5, 0.5, 6, 6.1, 6.2});
   ASSERT_THAT(evaluated.Checks(), ElementsAre("first_updates"));
   EXPECT_THAT(evaluated.Steps(), ElementsAre(2));
-  EXPECT_EQ(evaluated.findings[0].value, 5);
-  EXPECT_EQ(evaluated.findings[0].limit, 2);
+  EXPECT_EQ(evaluated.findings[0].value, 11);
+  EXPECT_EQ(evaluated.findings[0].limit, 10);
   EXPECT_EQ(evaluated.findings[0].message,
-            "one of the first updates changed all weights by 5 of themselves, 'a.weight' most; the "
-            "limit is 2");
+            "one of the first updates changed all weights by 11 of themselves, 'a.weight' most; "
+            "the limit is 10");
   EXPECT_THAT(evaluated.Clues(), ElementsAre("large_first_updates"));
-  EXPECT_THAT(OfValues({0.5, 0.5, 3, 3.1}, "a.weight", {{"first", "None"}}).findings, IsEmpty());
+  EXPECT_THAT(OfValues({0.5, 0.5, 6, 6.1}, "a.weight", {{"first", "None"}}).findings, IsEmpty());
   EXPECT_THAT(OfValues({0.5, 1.5}).findings, IsEmpty());
   EXPECT_THAT(OfValues({0.5, 1.5}).Clues(), ElementsAre("large_first_updates"));
   EXPECT_THAT(OfValues({0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 9}).Clues(), IsEmpty());
   EXPECT_THAT(OfValues({0.5, NAN}).Checks(), ElementsAre("first_updates"));
 }
 
-TEST(WeightUpdateRatioTest, AFewElementsMayBeginSmall) {
-  const auto checks_of = [](double second, size_t elements) {
+TEST(WeightUpdateRatioTest, AFewElementsOrTheOnlyLayerMayBeginSmall) {
+  const auto checks_of = [](double second, size_t elements, std::vector<std::string> weights) {
     FakeSource source;
     for (int64_t step = 0; step < 3; ++step) {
+      source.Step(step, Mode::kTrain, step);
       const std::vector<double> values(elements, step == 0 ? 0.5 : second);
-      source.Step(step, Mode::kTrain, step)
-          .Save("a.weight", values, {1, static_cast<int64_t>(elements)});
+      const auto size = static_cast<int64_t>(elements);
+      for (const std::string &each : weights) source.Save(each, values, {1, size});
     }
     return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
   };
-  EXPECT_THAT(checks_of(2.5, 8), IsEmpty());
-  EXPECT_THAT(checks_of(6, 8), ElementsAre("first_updates"));
-  EXPECT_THAT(checks_of(2.5, 16), ElementsAre("first_updates"));
+  EXPECT_THAT(checks_of(2.5, 7, {"a.weight", "b.weight"}), IsEmpty());
+  EXPECT_THAT(checks_of(6, 7, {"a.weight", "b.weight"}), ElementsAre("first_updates"));
+  EXPECT_THAT(checks_of(2.5, 8, {"a.weight", "b.weight"}), ElementsAre("first_updates"));
+  EXPECT_THAT(checks_of(2.5, 64, {"a.weight"}), IsEmpty());
+  EXPECT_THAT(checks_of(6, 64, {"a.weight"}), ElementsAre("first_updates"));
 }
 
 TEST(WeightUpdateRatioTest, WeightsThatBeginAtZeroMayMoveFar) {
