@@ -21,6 +21,8 @@ constexpr std::string_view kOutputs = R"(^(?!.*Loss).*_output_0$)";
 
 constexpr size_t kMostLayers = 64;
 constexpr int64_t kCompared = 256;  // elements
+// A training whose weights are not recorded is followed no longer.
+constexpr int64_t kMostSteps = 1000;
 
 // Numbers of a tensor that tell it from others, and the length of its rows.
 struct Rows {
@@ -83,20 +85,12 @@ class MissingActivation final : public Rule {
 
   void EndStep(Findings &findings) override {
     for (auto &[worker, model] : models_) {
-      if (model.weights.empty()) continue;  // no update yet
-      NoteEvaluated();
-      const std::vector<std::string> chain = ChainOf(model);
-      model.steps = chain.empty() ? 0 : model.steps + 1;
-      if (chain.empty()) {
-        NoteFinished();
-      } else if (model.steps >= patience_) {
-        Report(worker, chain, findings);
-        NoteFinished();
-      }
+      if (!model.weights.empty()) Evaluate(worker, &model, findings);
       model.layers.clear();
       model.weights.clear();
       model.has_others = false;
     }
+    if (++all_steps_ >= kMostSteps) NoteFinished();
   }
 
   std::string Missing() const override {
@@ -104,6 +98,15 @@ class MissingActivation final : public Rule {
   }
 
  private:
+  void Evaluate(const std::string &worker, Model *model, Findings &findings) {
+    NoteEvaluated();
+    const std::vector<std::string> chain = ChainOf(model);
+    model->steps = chain.empty() ? 0 : model->steps + 1;
+    if (!chain.empty() && model->steps < patience_) return;
+    if (!chain.empty()) Report(worker, chain, findings);
+    NoteFinished();
+  }
+
   static void NoteWeight(const Sample &sample, const tensor::View &elements, Model *model) {
     if (elements.shape.size() < 2) return;  // biases and normalisations keep a line a line
     std::string_view name = sample.Tensor();
@@ -117,8 +120,9 @@ class MissingActivation final : public Rule {
 
   // Returns the names of all layers in their order if each takes what the one before returns, and
   // none is so narrow that this is the purpose.
-  static std::vector<std::string> ChainOf(Model &model) {
-    if (model.has_others || !MarkLinear(&model)) return {};
+  static std::vector<std::string> ChainOf(Model *marked) {
+    if (marked->has_others || !MarkLinear(marked)) return {};
+    Model &model = *marked;
     const auto next_of = [&](const Rows &output) {
       return std::find_if(model.layers.begin(), model.layers.end(), [&](const auto &each) {
         return each.second.is_linear && each.second.input == output;
@@ -184,6 +188,7 @@ class MissingActivation final : public Rule {
   const Roles roles_;
   const int64_t patience_;
   std::map<std::string, Model> models_;  // by worker
+  int64_t all_steps_ = 0;
 };
 
 constexpr ParameterSpec kParameters[] = {
