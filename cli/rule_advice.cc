@@ -48,7 +48,7 @@ constexpr std::array<Advice, 48> kAdvice = {{
      "Check the learning rate and the labels. Check that the optimiser has the "
      "model's parameters."},
     {"RewardAtLowest",
-     "Check the sign of the loss: what should grow, such as a reward or an advantage, is negated "
+     "Check the sign of the loss. What should grow, such as a reward or an advantage, is negated "
      "in "
      "it."},
     {"Overfit", "Stop earlier, or train with more data. If there is no more, regularise more."},
