@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Tuple
+from typing import Any, Tuple
 
 import pytest
 import smdebug.pytorch as smd
@@ -247,3 +247,24 @@ def test_parameters_that_are_made_anew(out_dir: str) -> None:
     model = Forgetful()
     found = trained(model, torch.optim.Adam(model.parameters(), 1e-2), out_dir, 60)
     assert ("UpdateNotApplied", "not_updated") not in found
+
+
+def test_layers_in_a_plain_list_of_a_model_that_returns_containers(out_dir: str) -> None:
+    class Nested(Listed):
+        def forward(self, x: Tensor) -> Any:
+            return {"scores": [(super().forward(x), None)]}
+
+    torch.manual_seed(1)
+    model = Nested(True)
+    rules = RuleSet().add_all()
+    hook = smd.Hook(out_dir)
+    hook.attach(rules)
+    hook.register_module(model)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+    hook.register_optimizer(optimizer)
+    for _ in range(40):
+        optimizer.zero_grad()
+        model(torch.randn(32, 8))["scores"][0][0].square().mean().backward()
+        optimizer.step()
+    hook.close()
+    assert "UpdateNotApplied" in {each.rule for each in rules.results() if each.first is not None}

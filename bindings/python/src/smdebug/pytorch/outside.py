@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Container, Iterator, List, Mapping, Set
+from typing import Any, Container, Iterable, Iterator, List, Mapping, Set
 
 from smdebug.core.utils import import_framework
 
@@ -14,6 +14,7 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 # A graph that is larger is not searched to its end.
 _MOST_NODES = 50_000
 _MOST_PARAMETERS = 64
+_DEEPEST = 4  # of containers in containers
 
 
 def parameters_outside(outputs: Any, known: Container[int]) -> List[Any]:
@@ -36,15 +37,16 @@ def parameters_outside(outputs: Any, known: Container[int]) -> List[Any]:
     return found
 
 
-def _tensors_of(outputs: Any) -> Iterator[Any]:
+def _tensors_of(outputs: Any, depth: int = _DEEPEST) -> Iterator[Any]:
     if isinstance(outputs, torch.Tensor):
         yield outputs
-    elif isinstance(outputs, Mapping):
-        for each in outputs.values():
-            yield from _tensors_of(each)
+        return
+    parts: Iterable[Any] = ()
+    if isinstance(outputs, Mapping):
+        parts = outputs.values()
     elif isinstance(outputs, (list, tuple)):
-        for each in outputs:
-            yield from _tensors_of(each)
+        parts = outputs
     elif dataclasses.is_dataclass(outputs) and not isinstance(outputs, type):
-        for field in dataclasses.fields(outputs):
-            yield from _tensors_of(getattr(outputs, field.name))
+        parts = [getattr(outputs, field.name) for field in dataclasses.fields(outputs)]
+    for each in parts if depth else ():
+        yield from _tensors_of(each, depth - 1)
