@@ -26,7 +26,7 @@ class ReadsAhead {
 
   struct Pairs {
     int64_t all = 0;   // two texts with one beginning
-    int64_t told = 0;  // those of which both next tokens were told
+    int64_t told = 0;  // the model predicted the next token of both
   };
   // Returns the last pairs, if there are enough.
   std::optional<Pairs> Last() const;

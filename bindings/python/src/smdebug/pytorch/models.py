@@ -161,8 +161,8 @@ class RegisteredModel:
     def look_outside(self, outputs: Any, models: Iterable[RegisteredModel]) -> None:
         """Finds, once, parameters that the outputs come from and that no model contains.
 
-        Those that a second call does not use again are made anew, and left.  In a training of
-        several processes, wrappers of a model may hold others than it does.
+        Parameters that the next call does not use again are left out: the model makes them anew.
+        So is a training of several processes, in which wrappers of a model hold parameters.
         """
         module = self._module()
         if self._calls >= _LOOKS_OUTSIDE_AT[-1] or not torch.is_grad_enabled() or module is None:
