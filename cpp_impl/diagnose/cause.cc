@@ -64,8 +64,7 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
     {"optimizer_incomplete", "the optimizer does not have these parameters",
      "Make the optimizer after the model, from the parameters of the model that is trained. "
      "Check groups of parameters for layers that were added or replaced later, and models for "
-     "layers "
-     "in a plain list.",
+     "layers in a plain list.",
      "docs/diagnosis.md#optimizer_incomplete"},
     {"gradients_not_reset", "gradients are not reset",
      "Call the optimizer's zero_grad() before each backward pass. With accumulation, call it once "
