@@ -86,7 +86,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"InputScale", "*", {"large elements", "%"}},
     {"LearningRateJump", "*", {"learning rate", ""}},
     {"LeftInEvaluation", "*", {"updates in evaluation mode", ""}},
-    {"LossInput", "ahead", {"pairs of texts of which both next tokens are told", "%"}},
+    {"LossInput", "ahead", {"pairs of texts with both next tokens predicted", "%"}},
     {"LossInput", "broadcast", {"time of unequal shapes", "steps"}},
     {"LossInput", "cut_off", {"outputs that are 0", "%"}},
     {"LossInput", "given", {"targets that the model reads", ""}},

@@ -26,6 +26,7 @@ constexpr std::string_view kModuleOutputs = R"(^(?!.*Loss).*_output_\d+$)";
 constexpr int64_t kFewestSamples = 8;
 constexpr int64_t kMostNumbers = 4096;
 constexpr int64_t kLongestOutput = 4096;  // of one sample
+constexpr int64_t kMostTensors = 4096;    // of a step
 constexpr size_t kFirst = 8;              // measurements at the start
 constexpr int64_t kSpacing = 4;           // steps between later ones
 // A training that has blown up leaves layers in this state, and other rules name its cause.
@@ -62,7 +63,7 @@ class CollapsedOutput final : public Rule {
     const tensor::View *const form = sample.Form();
     if (!IsTraining(sample.Place().mode) || form == nullptr) return;
     if (sample.Role() != kOutputs) {
-      if (std::ssize(of_losses_) < kMostNumbers) of_losses_.insert(form->ElementCount());
+      if (std::ssize(of_losses_) < kMostTensors) of_losses_.insert(form->ElementCount());
       return;
     }
     const bool is_row_each = tensor::IsFloat(form->dtype) && form->shape.size() == 2 &&
@@ -104,7 +105,7 @@ class CollapsedOutput final : public Rule {
     const bool is_low = now > 0 && now < limits_.least * std::min(spread->first, kLarge);
     spread->low_steps = is_low ? spread->low_steps + 1 : 0;
     if (spread->low_steps < limits_.patience || spread->largest > kBlownUp * spread->first) return;
-    if (std::ssize(collapsed_) < kMostNumbers) Note(sample, *spread, now);
+    if (std::ssize(collapsed_) < kMostTensors) Note(sample, *spread, now);
   }
 
   void Note(const Sample &sample, const Spread &spread, double now) {

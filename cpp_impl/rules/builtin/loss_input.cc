@@ -174,9 +174,9 @@ class LossInput final : public Rule {
     culprits_.Offer(sample, {told, told, limits_.ahead, "ahead"}, [&] {
       return StrCat("of ", pairs->all,
                     " pairs of texts that begin alike and go on differently, "
-                    "the model told both next tokens '",
+                    "the model predicted both next tokens '",
                     sample.Tensor(), "' in ", Shortest(told),
-                    " %: it reads the tokens that it should tell, as without a causal mask");
+                    " %: it reads the tokens that it should predict, as without a causal mask");
     });
   }
 
@@ -422,7 +422,7 @@ constexpr ParameterSpec kParameters[] = {
      "no probabilities"},
     {"ahead", "30", "30",
      "of texts that begin alike and go on differently, the percentage of pairs of which a model "
-     "tells both next tokens"},
+     "predicts both next tokens"},
     {"patience", "3", "5", "number of consecutive steps before a finding"},
 };
 

@@ -26,21 +26,26 @@ constexpr double kLowest = 0.1;
 constexpr double kHigher = 0.05;
 constexpr double kSignificance = 3;  // standard errors
 
+// Long series are judged at each second value, at each third, and so on.
+constexpr size_t kJudgedEach = 64;
+
 // Keeps the means of neighbouring values, and of ever more of them.
 class Means {
  public:
-  void Add(double value) {
+  // Returns whether the value completes a mean.
+  bool Add(double value) {
     open_ += value;
-    if (++count_ < of_each_) return;
+    if (++count_ < of_each_) return false;
     means_.push_back(open_ / static_cast<double>(of_each_));
     open_ = 0;
     count_ = 0;
-    if (means_.size() < kMostValues) return;
+    if (means_.size() < kMostValues) return true;
     for (size_t i = 0; i < means_.size() / 2; ++i) {
       means_[i] = (means_[2 * i] + means_[2 * i + 1]) / 2;
     }
     means_.resize(means_.size() / 2);
     of_each_ *= 2;
+    return true;
   }
   const std::vector<double> &All() const { return means_; }
 
@@ -77,8 +82,10 @@ class RewardAtLowest final : public Rule {
     const std::optional<double> reward = sample.Scalar();
     if (!reward || !std::isfinite(*reward) || !IsTraining(sample.Place().mode)) return;
     Means &rewards = rewards_.Of(sample);
-    rewards.Add(*reward);
-    if (std::ssize(rewards.All()) < patience_) return;
+    const bool is_new = rewards.Add(*reward);
+    const size_t count = rewards.All().size();
+    if (!is_new || std::ssize(rewards.All()) < patience_) return;
+    if (count % (1 + count / kJudgedEach) != 0) return;
     NoteEvaluated();
     Evaluate(sample, rewards.All());
   }

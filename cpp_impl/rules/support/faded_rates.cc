@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "rules/support/words.h"
 
 namespace smdebug::rules {
 namespace {

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "rules/support/culprits.h"
 #include "rules/support/sample.h"
 #include "rules/support/sample_states.h"
-#include "rules/support/words.h"
 
 namespace smdebug::rules {
 

@@ -12,6 +12,8 @@ constexpr size_t kFewestTokens = 4;  // of a text
 constexpr size_t kMostLeftOut = 2;   // tokens at the end of a text for which a loss has no scores
 constexpr int64_t kMostModules = 64;
 constexpr int64_t kFewestPairs = 40;
+// The scores to read in a step.  More pairs follow at the next steps.
+constexpr size_t kMostScores = 262'144;
 
 // Returns "GPT" for "GPT_input_0".
 std::string_view ModuleOf(std::string_view input) {
@@ -48,7 +50,8 @@ void ReadsAhead::AddInput(const Sample &sample) {
   const auto last = static_cast<size_t>(form->shape.back());
   const bool are_texts = !are_numbers && form->shape.size() == 2 && first > 1 &&
                          last >= kFewestTokens && form->ElementCount() <= kMostTokens;
-  if (are_texts && texts_ == 0) {
+  const bool is_first = are_texts && texts_ == 0;
+  if (is_first) {
     texts_ = first;
     length_ = last;
     tokens_ = sample.Numbers();
@@ -57,7 +60,7 @@ void ReadsAhead::AddInput(const Sample &sample) {
   const std::string_view module = ModuleOf(sample.Tensor());
   if (are_texts && first == texts_ && last == length_) {
     readers_.emplace(module);
-    knows_more_ |= TellsMore(sample);
+    knows_more_ |= !is_first && TellsMore(sample);
   } else if (are_numbers) {
     // What comes before any token is no result of tokens.
     knows_more_ |= texts_ == 0;
@@ -109,7 +112,8 @@ void ReadsAhead::AddScores(const Sample &sample) {
     return std::lexicographical_compare(begin(a), begin(a) + size, begin(b), begin(b) + size);
   });
   // Neighbours have the most in common.
-  for (size_t i = 1; i < order.size(); ++i) {
+  const size_t most = 1 + kMostScores / (2 * static_cast<size_t>(scores->shape[1]));
+  for (size_t i = 1; i < order.size() && guesses_.size() < most; ++i) {
     const size_t a = order[i - 1];
     const size_t b = order[i];
     const auto differs = std::mismatch(begin(a), begin(a) + size, begin(b)).first;

@@ -30,7 +30,7 @@ std::vector<int64_t> Texts() {
   return tokens;
 }
 
-// What is told of the next token at each place: the token itself, or the same for all texts.
+// The prediction at each place: the next token, or the same for all texts.
 enum class Told { kNext, kSame };
 enum class Form { kRows, kClassesSecond };
 

@@ -58,7 +58,7 @@ class _Listener(Protocol):
 
 
 class _Known:
-    """An optimizer that rules know: its name, and the last rates that they were told."""
+    """An optimizer that rules know: its name, and the rates that they last heard of."""
 
     __slots__ = ("name", "rates", "updates")
 
