@@ -13,7 +13,7 @@ FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 ]  # fmt: skip
-# Charts are drawn when their size is known, in the first frame after the page is loaded.
+# Charts are drawn when their size is known, in the first frame after they are added.
 TWO_FRAMES = "requestAnimationFrame(() => requestAnimationFrame(() => arguments[0]()))"
 
 
@@ -47,8 +47,12 @@ class Browser:
         self.driver.get(path.as_uri())
         self.command("Emulation.setScriptExecutionDisabled", value=False)
         if scripts:
-            self.driver.execute_async_script(TWO_FRAMES)
+            self.settle()
         return self
+
+    def settle(self):
+        """Returns when charts that were just added are drawn."""
+        self.driver.execute_async_script(TWO_FRAMES)
 
     def command(self, name, **arguments):
         return self.driver.execute_cdp_cmd(name, arguments)

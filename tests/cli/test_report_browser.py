@@ -320,6 +320,7 @@ def test_keys_move_through_a_profile(browser, pages):
     usual.send_keys(Keys.ARROW_UP)
     assert tip(browser)[0].startswith("Step:ModeKeys.TRAIN\n")
     Select(browser.find("#profile select")).select_by_index(1)
+    browser.settle()
     assert browser.run("return document.querySelectorAll('#profile .area').length") == 7
 
 

@@ -284,9 +284,9 @@ class Tunnel:
         while True:
             try:
                 near, _ = self.listener.accept()
-            except OSError:
+                far = socket.create_connection(("127.0.0.1", self.to))
+            except OSError:  # this end is closed, or the server has ended
                 return
-            far = socket.create_connection(("127.0.0.1", self.to))
             for ends in ((near, far), (far, near)):
                 threading.Thread(target=self.carry, args=ends, daemon=True).start()
 

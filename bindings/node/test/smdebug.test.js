@@ -228,8 +228,15 @@ test('forgotten handles are freed', async () => {
     await sleep(5);
     return process.memoryUsage().rss;
   };
-  const before = await memoryAfter(600); // the allocator keeps some
-  assert.ok((await memoryAfter(400)) - before < 100e6, '400 values of 1 MiB');
+  let memory = await memoryAfter(600); // the allocator keeps some
+  // Another thread frees collected arrays, perhaps only in the next round; what leaks grows in each.
+  let grown = Infinity;
+  for (let round = 0; round < 8 && grown >= 100e6; ++round) {
+    const next = await memoryAfter(400);
+    grown = next - memory;
+    memory = next;
+  }
+  assert.ok(grown < 100e6, `each 400 values of 1 MiB leave ${grown} bytes`);
 });
 
 test('the version is known', () => assert.match(libraryVersion(), /^1\.\d+\.\d+$/));
