@@ -1,12 +1,14 @@
 // One record of a tensor, as an index file describes it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/bytes.h"
 #include "tensor/dtype.h"
 #include "tensor/reduction.h"
 
@@ -40,6 +42,17 @@ struct KnownNumber {
   uint8_t rank = 0;                               // of the tensor, whose sizes are all 1
 };
 
+// The bytes of an element.
+struct ElementBytes {
+  std::array<std::byte, sizeof(double)> bytes;
+  size_t size;
+
+  ByteSpan Span() const { return ByteSpan(bytes).first(size); }
+};
+
+// Returns the element, or nothing if only the record says exactly which it is.
+std::optional<ElementBytes> ElementOf(const KnownNumber &known);
+
 // One record, or one saved shape, of a tensor.
 struct Entry {
   int64_t step;  // of the mode that the entry is stored under
@@ -54,6 +67,9 @@ struct Entry {
   // those of the tensor, and the entry describes the first one.
   uint32_t parts = 0;
   KnownNumber number = {};
+  // When the first record of the file with a known number was made, in microseconds since 1970; 0
+  // if none is known.
+  int64_t file_time = 0;
 };
 
 // The records of a tensor that was too large for one, in order.

@@ -1,6 +1,7 @@
 #include "analyze/indexed_files.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace smdebug::analyze {
@@ -8,6 +9,16 @@ namespace {
 
 constexpr size_t kMostCompared = 8;  // layouts with one hash: more are made on purpose
 constexpr size_t kRecent = 8;        // arrangements, or blocks of extents
+
+bool IsKnown(tensor::DType dtype) { return dtype != tensor::DType::kInvalid; }
+bool IsFloat32(tensor::DType dtype) { return dtype == tensor::DType::kFloat32; }
+
+// Returns the type of the row's number if it can be kept.
+tensor::DType KeptType(const KnownNumber &known) {
+  const bool is_other = IsFloat32(known.dtype) && !std::isnan(known.number) &&
+                        static_cast<double>(static_cast<float>(known.number)) != known.number;
+  return is_other ? tensor::DType::kInvalid : known.dtype;
+}
 
 uint64_t Mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15;
@@ -50,7 +61,8 @@ void IndexedFiles::Split(std::span<const Row> rows, uint64_t start) {
   extents_.clear();
   for (const Row &row : rows) {
     const bool is_record = !(row.kind == EntryKind::Shape());
-    shared_.push_back({row.tensor, row.kind, row.has_crc32c, row.number.dtype, row.number.rank});
+    shared_.push_back(
+        {row.tensor, row.kind, row.has_crc32c, KeptType(row.number), row.number.rank});
     extents_.push_back({is_record ? row.start - start : row.start, row.length, row.parts});
   }
 }
@@ -92,13 +104,16 @@ uint32_t IndexedFiles::MakeLayout(const File &file) {
   const bool has_crcs =
       std::any_of(rows.begin(), rows.end(), [](const SharedRow &row) { return row.has_crc32c; });
   layout.crcs = PerFile<uint32_t>(has_crcs ? rows.size() : 0);
-  uint32_t known = 0;
+  uint32_t floats = 0;
+  uint32_t numbers = 0;
   for (const SharedRow &row : rows) {
-    layout.known.push_back(known);
-    if (row.dtype != tensor::DType::kInvalid) ++known;
+    uint32_t &place = IsFloat32(row.dtype) ? floats : numbers;
+    layout.known.push_back(place);
+    if (IsKnown(row.dtype)) ++place;
   }
-  if (known == 0) layout.known = {};
-  layout.numbers = PerFile<double>(known);
+  if (floats + numbers == 0) layout.known = {};
+  layout.floats = PerFile<float>(floats);
+  layout.numbers = PerFile<double>(numbers);
   layouts_.push_back(std::move(layout));
   const Layout &made = layouts_.back();
   for (uint32_t begin = 0; begin < made.order.size();) {
@@ -142,6 +157,22 @@ void IndexedFiles::Settle() {
   extents_ = {};
 }
 
+void IndexedFiles::AddNumbers(std::span<const Row> rows, Layout *layout) {
+  const size_t place = layout->files.size();
+  layout->floats.Add(place, [&](std::vector<float> *floats) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!IsFloat32(layout->rows[i].dtype)) continue;
+      floats->push_back(static_cast<float>(rows[i].number.number));
+    }
+  });
+  layout->numbers.Add(place, [&](std::vector<double> *numbers) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const tensor::DType dtype = layout->rows[i].dtype;
+      if (IsKnown(dtype) && !IsFloat32(dtype)) numbers->push_back(rows[i].number.number);
+    }
+  });
+}
+
 void IndexedFiles::Add(const File &file, std::span<const Row> rows) {
   const auto is_record = [](const Row &row) { return !(row.kind == EntryKind::Shape()); };
   const auto first = std::find_if(rows.begin(), rows.end(), is_record);
@@ -153,14 +184,10 @@ void IndexedFiles::Add(const File &file, std::span<const Row> rows) {
   layout.crcs.Add(layout.files.size(), [&](std::vector<uint32_t> *crcs) {
     for (const Row &row : rows) crcs->push_back(row.crc32c);
   });
-  layout.numbers.Add(layout.files.size(), [&](std::vector<double> *numbers) {
-    for (const Row &row : rows) {
-      if (row.number.dtype != tensor::DType::kInvalid) numbers->push_back(row.number.number);
-    }
-  });
+  AddNumbers(rows, &layout);
   const auto id = static_cast<uint32_t>(files_.size());
   const auto place = static_cast<uint32_t>(layout.files.size());
-  files_.push_back({file.step, file.global_step, arrangement, place});
+  files_.push_back({file.step, file.global_step, arrangement, place, file.time});
   layout.files.push_back(id);
   by_step_[ModeIndex(file.mode)].Add(id);
 }
@@ -194,13 +221,19 @@ void IndexedFiles::AppendEntries(const Place &place, const StoredFile &file,
   const Arrangement &arrangement = arrangements_[file.arrangement];
   const Extent *const extents = layout.extents.data() + arrangement.block * layout.rows.size();
   const uint32_t *const crcs = layout.crcs.Of(file.place);
+  const float *const floats = layout.floats.Of(file.place);
   const double *const numbers = layout.numbers.Of(file.place);
+  const auto number_of = [&](uint32_t row) -> double {
+    const tensor::DType dtype = layout.rows[row].dtype;
+    if (!IsKnown(dtype)) return 0;
+    const uint32_t known = layout.known[row];
+    return IsFloat32(dtype) ? double{floats[known]} : numbers[known];
+  };
   for (uint32_t i = place.begin; i < place.begin + place.count; ++i) {
     const uint32_t number = layout.order[i];
     const SharedRow &row = layout.rows[number];
     const Extent &extent = extents[number];
     const bool is_record = !(row.kind == EntryKind::Shape());
-    const bool is_known = row.dtype != tensor::DType::kInvalid;
     entries->push_back({file.step,
                         file.global_step,
                         is_record ? arrangement.start + extent.start : extent.start,
@@ -210,7 +243,8 @@ void IndexedFiles::AppendEntries(const Place &place, const StoredFile &file,
                         row.kind,
                         row.has_crc32c,
                         extent.parts,
-                        {is_known ? numbers[layout.known[number]] : 0, row.dtype, row.rank}});
+                        {number_of(number), row.dtype, row.rank},
+                        file.time});
   }
 }
 

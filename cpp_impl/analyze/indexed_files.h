@@ -38,6 +38,7 @@ class IndexedFiles {
     int64_t step;
     int64_t global_step;
     uint16_t worker;
+    int64_t time = 0;  // see Entry
   };
   // A record, or a shape, in an index file.
   struct Row {
@@ -102,14 +103,17 @@ class IndexedFiles {
     std::vector<uint32_t> arrangements = {};
     std::vector<uint32_t> files = {};  // that have the layout
     PerFile<uint32_t> crcs = {};       // of each row, if any row has one
-    std::vector<uint32_t> known = {};  // for each row, its place among known numbers, if it has one
-    PerFile<double> numbers = {};      // that are known
+    // For each row whose number is known, its place among the floats or the other numbers.
+    std::vector<uint32_t> known = {};
+    PerFile<float> floats = {};    // known numbers of float32; there may be very many
+    PerFile<double> numbers = {};  // other known numbers
   };
   struct StoredFile {
     int64_t step;
     int64_t global_step;
     uint32_t arrangement;
     uint32_t place;  // among the files of the layout
+    int64_t time;
   };
   struct FileOrder {
     const IndexedFiles *files;
@@ -148,6 +152,7 @@ class IndexedFiles {
   const Place *Find(uint32_t tensor, uint32_t layout) const;
   void Collect(uint32_t tensor, Mode mode, int64_t step, std::vector<Entry> *entries) const;
   void AppendEntries(const Place &place, const StoredFile &file, std::vector<Entry> *entries) const;
+  static void AddNumbers(std::span<const Row> rows, Layout *layout);
 
   std::vector<Layout> layouts_;
   std::unordered_multimap<uint64_t, uint32_t> by_hash_;  // layouts

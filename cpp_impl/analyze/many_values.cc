@@ -1,7 +1,6 @@
 #include "analyze/many_values.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <thread>
@@ -26,20 +25,9 @@ constexpr size_t kRemoteBatch = 1024;
 
 // Returns the value that the record holds, or nothing if only the record says which it is.
 std::optional<tensor::Value> ValueOf(const KnownNumber &known, ValueBlocks *blocks) {
-  const auto exactly = [&](auto element) -> std::optional<tensor::Value> {
-    if (static_cast<double>(element) != known.number) return {};
-    const ByteSpan bytes(reinterpret_cast<const std::byte *>(&element), sizeof element);
-    return blocks->CopyOf(known.dtype, bytes, std::vector<int64_t>(known.rank, 1));
-  };
-  constexpr double kExactIntegers = 0x1p53;
-  switch (known.dtype) {
-    case tensor::DType::kFloat32: return exactly(static_cast<float>(known.number));
-    case tensor::DType::kFloat64: return exactly(known.number);
-    case tensor::DType::kInt64:
-      if (!(std::abs(known.number) < kExactIntegers)) return {};
-      return exactly(static_cast<int64_t>(known.number));
-    default: return {};
-  }
+  const std::optional<ElementBytes> element = ElementOf(known);
+  if (!element) return {};
+  return blocks->CopyOf(known.dtype, element->Span(), std::vector<int64_t>(known.rank, 1));
 }
 
 // Suppresses the refresh by queries.

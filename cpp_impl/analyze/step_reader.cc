@@ -17,6 +17,12 @@ bool IsRaw(const StepRecords::Record &record) { return record.entry.kind == Entr
 
 uint64_t EndOf(const Entry &entry) { return entry.start + entry.length; }
 
+// Returns true if the index has what the record holds.
+bool IsKnown(const StepRecords::Record &record) {
+  const KnownNumber &number = record.entry.number;
+  return IsRaw(record) ? ElementOf(number).has_value() : number.dtype != tensor::DType::kInvalid;
+}
+
 }  // namespace
 
 std::vector<StepReader::Recorded> StepReader::Sort(const StepRecords &step,
@@ -47,14 +53,14 @@ FilePart StepReader::PartOf(std::span<const Recorded> recorded) {
   uint64_t last = 0;
   uint64_t wanted = 0;
   for (const Recorded &each : recorded) {
-    first = std::min(first, each.begin);
     for (const Record &record : each.records) {
-      if (record.parts) continue;
+      if (record.parts || IsKnown(record)) continue;
+      first = std::min(first, record.entry.start);
       last = std::max(last, EndOf(record.entry));
       wanted += record.entry.length;
     }
   }
-  if (last <= first || last - first > std::min(wanted + kMostUnwanted, kLargestPart)) return {};
+  if (wanted == 0 || last - first > std::min(wanted + kMostUnwanted, kLargestPart)) return {};
   return {recorded.front().records.front().file, first, last - first, nullptr};
 }
 
@@ -101,6 +107,18 @@ Status StepReader::Read(const Record &record, const FilePart &part, Use use, Use
   return Status::Ok();
 }
 
+bool StepReader::VisitElement(const Record &record, rules::Sample &sample,
+                              const rules::Source::Visit &visit) {
+  const KnownNumber &known = record.entry.number;
+  const std::optional<ElementBytes> element = ElementOf(known);
+  if (!element) return false;
+  NoteTime(record);
+  const std::vector<int64_t> shape(known.rank, 1);
+  sample.SetElements(tensor::View{element->bytes.data(), shape, {}, known.dtype});
+  visit(sample);
+  return true;
+}
+
 Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
                                const rules::Source::Visit &visit) {
   const std::string_view tensor = recorded.records.front().tensor;
@@ -109,6 +127,7 @@ Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
   const auto raw = std::find_if(recorded.records.begin(), recorded.records.end(), IsRaw);
   if (raw != recorded.records.end()) {
     // Every reduction can be computed from the elements.
+    if (VisitElement(*raw, sample, visit)) return Status::Ok();
     return Read(
         *raw, part,
         [&](const tensor::View &view) {
@@ -122,6 +141,11 @@ Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
   }
   for (const Record &record : recorded.records) {
     const tensor::Reduction reduction = *record.entry.kind.AsReduction();
+    if (IsKnown(record)) {
+      NoteTime(record);
+      sample.AddReduction(reduction, record.entry.number.number);
+      continue;
+    }
     if (const auto scalar = scalars_.Read(BytesIn(part, record))) {
       wall_seconds_ = scalar->wall_time;
       sample.AddReduction(reduction, scalar->number);

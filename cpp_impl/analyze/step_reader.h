@@ -56,6 +56,12 @@ class StepReader {
                      const rules::Source::Visit &visit);
   Status VisitTensor(const Recorded &recorded, const FilePart &part,
                      const rules::Source::Visit &visit);
+  // Visits a tensor of one element, if the index has it; else returns false.
+  bool VisitElement(const Record &record, rules::Sample &sample, const rules::Source::Visit &visit);
+  void NoteTime(const Record &record) {
+    constexpr double kMicroseconds = 1e6;
+    wall_seconds_ = static_cast<double>(record.entry.file_time) / kMicroseconds;
+  }
   // Returns the record's bytes in the part, or nothing if they lie outside it or are damaged.
   static ByteSpan BytesIn(const FilePart &part, const Record &record);
   // Calls `use` with the record's elements, or `use_texts` with its texts.

@@ -73,7 +73,7 @@ Status StepsAhead::Begin(int64_t step, const rules::Source::Wants &wants) {
     }
   };
   // Without a thread, each step is read when it is visited.
-  static_cast<void>(batch->thread.Start("smdebug-reader", work));
+  if (!batch->ranges.empty()) static_cast<void>(batch->thread.Start("smdebug-reader", work));
   reading_ = std::move(batch);
   return Status::Ok();
 }

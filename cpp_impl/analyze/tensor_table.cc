@@ -17,6 +17,14 @@ PartedRecord PartedFrom(Locations::const_iterator first, Locations::const_iterat
   return record;
 }
 
+// Returns when the first record with a known number was made, or 0.
+int64_t TimeOf(const format::IndexFile &index) {
+  const auto first = std::find_if(
+      index.tensors.begin(), index.tensors.end(),
+      [](const format::TensorLocation &location) { return location.number.has_value(); });
+  return first == index.tensors.end() ? 0 : first->number->time;
+}
+
 }  // namespace
 
 // Nearly always the tensor's shape is one of the last ones.
@@ -79,8 +87,8 @@ void TensorTable::AddRecords(const format::IndexFile &index) {
     if (saved && !saved->tensor.empty()) {
       row.kind = EntryKind::Of(saved->reduction);
       name = saved->tensor;
-    } else if (location.number) {
-      // Numbers of statistics are not kept: there may be very many.
+    }
+    if (location.number) {
       row.number = {location.number->number, location.number->dtype, location.number->rank};
     }
     row.tensor = GetOrCreate(name).Number();
@@ -96,7 +104,7 @@ void TensorTable::Add(int64_t global_step, uint16_t worker, const format::IndexF
     const uint64_t start = tensor.AddShape(shape);
     rows_.push_back({tensor.Number(), EntryKind::Shape(), false, 0, 0, start, 0});
   }
-  files_.Add({index.mode, index.mode_step, global_step, worker}, rows_);
+  files_.Add({index.mode, index.mode_step, global_step, worker, TimeOf(index)}, rows_);
 }
 
 void TensorTable::Settle() {

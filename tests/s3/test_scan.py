@@ -8,9 +8,10 @@ import threading
 import duckdb
 import numpy as np
 import pytest
-from fault_server import BUCKET, error, record, running
+from fault_server import BUCKET, error, open_trial, record, running
 
 import smdebug as smd
+from smdebug.rules import RuleSet
 from smdebug.tables import export
 
 RUNS, STEPS = 3, 5
@@ -178,6 +179,27 @@ def test_numbers_are_one_request_a_step(service, table, columns):
         else:
             assert numbers["scalar/loss", step] == (step / 4 if step else math.inf,)
     assert len(service.asked("GetObject")) == STEPS
+    assert service.asked("GetObject", "/events/") == []
+
+
+def test_rules_ask_for_the_index_files_of_numbers_only(service):
+    rates = [2.0**step if step < 3 else math.inf for step in range(STEPS)]
+    with smd.Hook(
+        f"s3://{BUCKET}/jobs/run",
+        include_collections=["weights", "losses"],
+        reduction_config=smd.ReductionConfig(reductions=["max"], norms=["l2"]),
+        save_config=smd.SaveConfig(save_interval=1),
+        options=service.options(row_files="false"),
+    ) as hook:
+        for rate in rates:
+            with hook.step(smd.modes.TRAIN):
+                hook.save("layer.weight", np.full(1000, rate, np.float32))
+                hook.save_scalar("loss", rate)
+    service.requests.clear()
+    rule_set = RuleSet("calibrated").add("FirstNonFinite")
+    found = list(rule_set.evaluate(open_trial(service, f"s3://{BUCKET}/jobs/run"), wait=False))
+    assert (found[0].step, found[0].tensor) == (3, "layer.weight")
+    assert len(service.asked("GetObject", "/index/")) == STEPS
     assert service.asked("GetObject", "/events/") == []
 
 

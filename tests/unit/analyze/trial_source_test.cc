@@ -56,6 +56,48 @@ TEST_F(TrialSourceTest, ShowsTexts) {
   EXPECT_THAT(shown, ElementsAre("0-0", "0-1"));
 }
 
+// Their numbers differ from those in the event file here, to tell them apart.
+TEST_F(TrialSourceTest, TakesNumbersFromTheIndex) {
+  using tensor::DType;
+  constexpr int64_t kTime = 2'500'000;
+  StepFiles files(6, Mode::kTrain, 6);
+  const auto add = [&](const std::string &name, float recorded, DType dtype, double number) {
+    files.Add(name, {recorded});
+    files.Index().tensors.back().number = {number, dtype, 1, kTime};
+  };
+  add("smdebug/reductions/max/w", 1, DType::kFloat32, 0.5);
+  add("smdebug/reductions/min/w", 2, DType::kFloat64, 0.1);
+  add("smdebug/reductions/mean/w", 3, DType::kFloat32, std::nan(""));
+  add("smdebug/reductions/std/w", 4, DType::kFloat32, 0.1);  // no float: only the record says it
+  add("loss", 5, DType::kFloat32, 0.25);
+  files.Add("n", {6});
+  files.Put(*store_);
+  Expect(source_.WaitForStep(6));
+  std::vector<std::string> shown;
+  const rules::Source::Visit visit = [&](const rules::Sample &sample) {
+    shown.emplace_back(sample.Tensor());
+    if (sample.Tensor() != "w") {
+      EXPECT_EQ(sample.Numbers().front(), sample.Tensor() == "loss" ? 0.25 : 6);
+      return;
+    }
+    EXPECT_EQ(sample.Reduce({tensor::ReductionKind::kMax, false}), 0.5);
+    EXPECT_EQ(sample.Reduce({tensor::ReductionKind::kMin, false}), 0.1);
+    EXPECT_TRUE(std::isnan(*sample.Reduce({tensor::ReductionKind::kMean, false})));
+    EXPECT_EQ(sample.Reduce({tensor::ReductionKind::kStd, false}), 4);
+  };
+  Expect(source_.VisitStep(
+      6, [](std::string_view) { return true; }, visit));
+  EXPECT_THAT(shown, ElementsAre("w", "loss", "n"));
+  EXPECT_EQ(source_.WallSecondsOf(6), 1.5) << "of the last record that was read";
+
+  shown.clear();
+  Expect(store_->Remove(files.EventName()));
+  Expect(source_.VisitStep(
+      6, [](std::string_view tensor) { return tensor == "loss"; }, visit));
+  EXPECT_THAT(shown, ElementsAre("loss"));
+  EXPECT_EQ(source_.WallSecondsOf(6), 2.5);
+}
+
 TEST_F(TrialSourceTest, SkipsATensorThatIsDamaged) {
   StepFiles files(6, Mode::kTrain, 6);
   files.Add("a", {1}).Add("b", {2}).Add("c", {3});
