@@ -138,6 +138,23 @@ def test_what_applies_nothing_has_no_rate(out_dir):
     assert rates(out_dir) == {}
 
 
+def test_the_optimizer_of_a_model_that_is_registered_later_is_heard(out_dir):
+    model, later = model_of_two(), torch.nn.Linear(3, 1)
+    optimizers = [torch.optim.SGD(each.parameters(), lr=0.5) for each in (model, later)]
+    with judged(out_dir, model) as hook:
+        for step in range(20):
+            if step == 4:
+                hook.register_module(later)
+            for each, parameters in zip(optimizers, (model, later)):
+                for parameter in parameters.parameters():
+                    parameter.grad = torch.ones_like(parameter)
+                if step % 2 == 0:
+                    loss_of(model, batches(1)[0]).backward()
+                each.step()
+        assert hook.failures == 0
+    assert set(rates(out_dir)) == {"learning_rate/SGD_0", "learning_rate/SGD_2_0"}
+
+
 def test_two_updates_in_a_step_are_no_failure(out_dir):
     model = model_of_two()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)

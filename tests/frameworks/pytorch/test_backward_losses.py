@@ -389,3 +389,20 @@ def test_rules_see_them(compute: Callable[[Tensor, Tensor], Tensor], check: Any,
         found = hook.take_findings()
     told = {each.check for each in found if each.level.name == "FINDING"}
     assert told == ({check} if check else set())
+
+
+def test_what_no_rule_wants_is_not_read(out_dir: str) -> None:
+    """A rule that wants it is attached later."""
+    model = nn.Linear(8, 3)
+    with smd.Hook(out_dir, include_collections=[], raise_errors=True) as hook:
+        hook.attach(RuleSet().add("LossSpike").add("GradNormSpike"))
+        hook.register_module(model)
+        for is_wanted in (False, True):
+            if is_wanted:
+                hook.end_step()
+                hook.attach(RuleSet("calibrated").add("LossInput"))
+            for _ in range(2):
+                x, y = batch()
+                number(hook, F.cross_entropy(model(x), y))
+            assert (torch.autograd.backward is ORIGINAL) == (not is_wanted)
+    assert torch.autograd.backward is ORIGINAL

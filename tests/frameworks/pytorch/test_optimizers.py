@@ -407,9 +407,13 @@ def test_rules_alone_ask_for_no_updates_and_states(out_dir, included):
         hook.register_module(model)
         hook.register_optimizer(optimizer)
         seen = []
-        save, save_each = hook._save, hook._save_each
+        save, save_each, save_both = hook._save, hook._save_each, hook._save_with_gradients
         hook._save = lambda name, value: (seen.append(name), save(name, value))
         hook._save_each = lambda names, values: (seen.extend(names), save_each(names, values))
+        hook._save_with_gradients = lambda names, values: (
+            seen.extend(names),
+            save_both(names, values),
+        )[1]
         for x in batches(2):
             plain(model, optimizer, x)
     kinds = {name.partition("/")[0] for name in seen}

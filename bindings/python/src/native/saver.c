@@ -20,7 +20,18 @@ typedef struct {
 static PyTypeObject *saver_type;
 
 /* The names of attributes and methods of tensors and modules. */
-enum { kIsCpu, kIsNeg, kDtype, kDataPtr, kShape, kStride, kParameters, kModules, kAttributes };
+enum {
+  kIsCpu,
+  kIsNeg,
+  kDtype,
+  kDataPtr,
+  kShape,
+  kStride,
+  kGradient,
+  kParameters,
+  kModules,
+  kAttributes
+};
 static PyObject *attribute_names[kAttributes];
 
 static PyObject *Get(PyObject *tensor, int attribute) {
@@ -160,6 +171,22 @@ static PyObject *Save(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   return Left(result, rest);
 }
 
+/* Saves the tensor at a place of a list, whose name is at a place of another one, unless it is
+ * None. */
+static int SaveFrom(const Saver *saver, PyObject *names, Py_ssize_t place, PyObject *tensor,
+                    PyObject **rest) {
+  PyObject *given;
+  const char *name;
+  int result = -1;
+  if (tensor == Py_None) return 0;
+  /* Saving can run other code, which must not free the name. */
+  given = Py_XNewRef(PyList_GetItem(names, place));
+  name = given == NULL ? NULL : SmdNativeName(given);
+  if (name != NULL) result = SaveOrLeave(saver, name, tensor, rest);
+  Py_XDECREF(given);
+  return result;
+}
+
 /* save_each(names, tensors) -> the remaining tensors, or None.  Both are lists; where `tensors` has
  * None, nothing is saved. */
 static PyObject *SaveEach(PyObject *self, PyObject *const *args, Py_ssize_t count) {
@@ -175,18 +202,33 @@ static PyObject *SaveEach(PyObject *self, PyObject *const *args, Py_ssize_t coun
   }
   /* Saving can run other code, which must not shorten the lists below this. */
   for (Py_ssize_t i = 0; i < PyList_Size(args[0]) && i < PyList_Size(args[1]) && result == 0; ++i) {
-    PyObject *given = Py_NewRef(PyList_GetItem(args[0], i));
     PyObject *tensor = Py_NewRef(PyList_GetItem(args[1], i));
-    const char *name = tensor == Py_None ? NULL : SmdNativeName(given);
-    if (name != NULL) {
-      result = SaveOrLeave((Saver *)self, name, tensor, &rest);
-    } else if (tensor != Py_None) {
-      result = -1;
-    }
-    Py_DECREF(given);
+    result = SaveFrom((Saver *)self, args[0], i, tensor, &rest);
     Py_DECREF(tensor);
   }
   return Left(result, rest);
+}
+
+/* save_parameters(names, parameters) -> the remaining tensors, or None; and how many have no
+ * gradient.  Both are lists; names are those of each parameter and of its gradient in turn. */
+static PyObject *SaveParameters(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  const Saver *saver = (Saver *)self;
+  PyObject *rest = NULL;
+  Py_ssize_t missing = 0;
+  int result = 0;
+  if (!SmdNativeHasCount("save_parameters", count, 2)) return NULL;
+  if (PyList_Size(args[0]) < 0 || PyList_Size(args[1]) < 0) return NULL;
+  for (Py_ssize_t i = 0; i < PyList_Size(args[1]) && result == 0; ++i) {
+    PyObject *parameter = Py_NewRef(PyList_GetItem(args[1], i));
+    PyObject *gradient = Get(parameter, kGradient);
+    result = gradient == NULL ? -1 : SaveFrom(saver, args[0], 2 * i, parameter, &rest);
+    if (result == 0) result = SaveFrom(saver, args[0], 2 * i + 1, gradient, &rest);
+    missing += gradient == Py_None;
+    Py_DECREF(parameter);
+    Py_XDECREF(gradient);
+  }
+  rest = Left(result, rest);
+  return rest == NULL ? NULL : Py_BuildValue("Nn", rest, missing);
 }
 
 /* Returns 1 if the open step wants one of the names in the tuple, or there is none; -1 with an
@@ -376,6 +418,7 @@ static PyMethodDef saver_methods[] = {
     {"save", SMD_NATIVE_FAST(Save), NULL},
     {"save_numbered", SMD_NATIVE_FAST(SaveNumbered), NULL},
     {"save_each", SMD_NATIVE_FAST(SaveEach), NULL},
+    {"save_parameters", SMD_NATIVE_FAST(SaveParameters), NULL},
     {"wanted", SMD_NATIVE_FAST(Wanted), NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -395,8 +438,9 @@ static PyType_Spec saver_spec = {
 };
 
 int SmdSaverInit(PyObject *module) {
-  static const char *const kNames[kAttributes] = {"is_cpu", "is_neg", "dtype",       "data_ptr",
-                                                  "shape",  "stride", "_parameters", "_modules"};
+  static const char *const kNames[kAttributes] = {"is_cpu",   "is_neg",      "dtype",
+                                                  "data_ptr", "shape",       "stride",
+                                                  "grad",     "_parameters", "_modules"};
   for (int i = 0; i < kAttributes; ++i) {
     attribute_names[i] = PyUnicode_InternFromString(kNames[i]);
     if (attribute_names[i] == NULL) return -1;

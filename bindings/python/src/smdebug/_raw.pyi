@@ -54,6 +54,14 @@ class Saver:
     def save_each(self, names: List[str], tensors: List[Any], /) -> Optional[Left]:
         """Saves several tensors; where there is None, nothing."""
 
+    def save_parameters(
+        self, names: List[str], parameters: List[Any], /
+    ) -> Tuple[Optional[Left], int]:
+        """Saves parameters and their gradients, whose names are given in turn.
+
+        Returns what is left, and how many parameters have no gradient.
+        """
+
     def wanted(self, groups: Tuple[Tuple[str, ...], ...], /) -> bytes:
         """For each group of names 1 if the open step wants one, or there is none; else 0."""
 

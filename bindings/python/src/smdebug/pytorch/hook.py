@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import itertools
 import numbers
@@ -31,6 +30,7 @@ from smdebug.pytorch.callbacks import (
     changes_inputs,
 )
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
+from smdebug.pytorch.containers import parts_of
 from smdebug.pytorch.emptiness import warn_of_emptiness
 from smdebug.pytorch.late_entry import PLAIN
 from smdebug.pytorch.loss_modules import has_weights, ignores_a_class
@@ -415,11 +415,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         SMDebugTypeError
             If it is neither.
         """
-        if isinstance(tensor_value, numbers.Number):  # such as loss.item()
-            tensor_value = torch.as_tensor(tensor_value)
         if not self._is_tensor(tensor_value):
-            kind = type(tensor_value).__name__
-            raise SMDebugTypeError(f"{tensor_name}: a {kind} is not a torch.Tensor")
+            if not isinstance(tensor_value, numbers.Number):  # such as loss.item()
+                kind = type(tensor_value).__name__
+                raise SMDebugTypeError(f"{tensor_name}: a {kind} is not a torch.Tensor")
+            tensor_value = torch.as_tensor(tensor_value)
         self._on_loss(tensor_name)
         if self._saves_step and not self._is_interrupted:
             self._save_numbered(f"{tensor_name}_output_", tensor_value)
@@ -466,11 +466,17 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if left is not None:
             self._save_left("", None, left)
 
+    def _save_with_gradients(self, names: List[str], parameters: List[Any]) -> int:
+        left, missing = self._saver.save_parameters(names, parameters)
+        if left is not None:
+            self._save_left("", None, left)
+        return missing
+
     @guarded
     def _save_left(self, name: str, value: Any, left: Any) -> None:
         """Saves the tensors that the saver left, or the whole value for NotImplemented."""
         if left is NotImplemented:
-            super()._save_numbered(name, _parts_of(value))
+            super()._save_numbered(name, parts_of(value))
             return
         later: List[Tuple[str, Any]] = []
         for tensor_name, tensor, error in left:
@@ -583,15 +589,6 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                     collection.include(f"{name}_input_")
                 if outputs:
                     collection.include(f"{name}_output_")
-
-
-def _parts_of(value: Any) -> Any:
-    """Returns the values in the fields of a dataclass; anything else unchanged."""
-    if isinstance(value, (torch.Tensor, tuple, Mapping, type)):
-        return value
-    if not dataclasses.is_dataclass(value):
-        return value
-    return [getattr(value, field.name) for field in dataclasses.fields(value)]
 
 
 def _check_module(module: Any) -> None:

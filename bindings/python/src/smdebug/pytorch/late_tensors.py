@@ -243,6 +243,8 @@ class LateTensors:
 
     def on_return(self) -> None:
         """Reduces what a model has computed, since the training may change it now."""
+        if not self.expects:
+            return
         with self._lock:
             watched, self._watched = self._watched, []
             self._returns += 1

@@ -11,6 +11,9 @@ from smdebug.pytorch.loss_nodes import CLASSES, LossInputs, inputs_of, is_over, 
 
 __all__ = ["LossGraphs"]
 
+# Of all classes, those that rules may want.
+_KINDS = sorted({*CLASSES.values(), "CrossEntropyLoss", "L1Loss"})
+
 # After so many losses without such a node, or that no backward pass was seen of, losses of that
 # name are left alone.
 _MOST_TRIES = 8
@@ -39,6 +42,9 @@ class LossGraphs:
         self._read: Set[str] = set()  # losses whose graphs were there
         self._told: Dict[str, List[str]] = {}  # the collections of inputs by their prefix
         self._passes = BackwardLosses(hook, self._save_all)
+        # Whether rules want the inputs of a loss, by its name, for one of the core's selections.
+        self._wanted: Dict[str, bool] = {}
+        self._selections = -1
 
     def begin_step(self) -> None:
         """Forgets the backward passes of the step before."""
@@ -103,7 +109,7 @@ class LossGraphs:
 
     def _is_wanted(self, name: str) -> bool:
         if self._hook._has_rules:
-            return True
+            return self._do_rules_want(name)
         collected = self._hook._collected
         # Trials of the original's scripts, which save all, have the tensors that it saves.
         return not collected.has_all and any(
@@ -111,6 +117,20 @@ class LossGraphs:
             for each in {*CLASSES.values(), "CrossEntropyLoss"}
             for number in (0, 1)
         )
+
+    def _do_rules_want(self, name: str) -> bool:
+        selections = _raw.smd_hook_count(self._hook._handle, "selections")
+        if selections != self._selections:
+            self._selections, self._wanted = selections, {}
+        if name not in self._wanted:
+            names = tuple(
+                f"{prefix}/{kind}_input_{number}"
+                for prefix in (name, f"{name}/term")
+                for kind in _KINDS
+                for number in (0, 1)
+            )
+            self._wanted[name] = self._hook._saver.wanted((names,)) != b"\0"
+        return self._wanted[name]
 
     def _save(self, name: str, inputs: LossInputs) -> None:
         prefix = f"{name}/{inputs.kind}_input_"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import AbstractSet, Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import AbstractSet, Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
 from smdebug.core.utils import import_framework
@@ -87,6 +87,7 @@ class RegisteredModel:
         "_versions",
         "_parameters",
         "_watched",
+        "_without",
         "is_stage",
         "is_in_parts",
         "key",
@@ -114,6 +115,8 @@ class RegisteredModel:
         self._gradients: Dict[int, Tuple[Any, str, Any]] = {}
         self._held: Optional[Tuple[Any, Any]] = None
         self._versions: Dict[str, int] = {}
+        # What `without` returned last, after which changes, and without which.
+        self._without: Optional[Tuple[int, FrozenSet[int], List[Tuple[str, Any]]]] = None
         # What the callbacks in `_gradients` were added for.
         self._watched: Any = None
 
@@ -146,6 +149,16 @@ class RegisteredModel:
         """Returns its current parameters with their names."""
         module = self._module()
         return [] if module is None else self._parameters[module].of(module)
+
+    def without(
+        self, others: FrozenSet[int], named: List[Tuple[str, Any]]
+    ) -> List[Tuple[str, Any]]:
+        """Returns those of its parameters, as `named` returned them, whose ids are not others'."""
+        known, changes = self._without, self.changes
+        if known is None or known[0] != changes or known[1] is not others:
+            left = [each for each in named if id(each[1]) not in others]
+            known = self._without = (changes, others, left)
+        return known[2]
 
     def names(self) -> Dict[int, str]:
         """Returns the names of its current parameters by their ids."""
@@ -187,12 +200,12 @@ class RegisteredModel:
         module = self._module()
         if module is None:
             return 0, []
-        parameters = self._parameters[module]
-        needs = [parameter.requires_grad for _, parameter in parameters.of(module)]
-        return parameters.changes, needs
+        named = self._parameters[module].of(module)
+        return self.changes, [parameter.requires_grad for _, parameter in named]
 
     def forget_parameters(self) -> None:
         """Holds only weak references to the parameters."""
+        self._without = None
         for parameters in self._parameters.values():
             parameters.forget()
 
@@ -200,16 +213,20 @@ class RegisteredModel:
         self,
         callback: Callable[[str, Any], Any],
         others: AbstractSet[int] = frozenset(),
+        named: Optional[List[Tuple[str, Any]]] = None,
     ) -> None:
         """Adds callbacks to parameters that need a gradient and have none; removes stale ones.
 
-        `others` are the ids of parameters whose gradients are recorded in another way.
+        `others` are the ids of parameters whose gradients are recorded in another way.  `named` is
+        what `named` has just returned.
         """
-        watched = (self.needs(), others)
+        if named is None:
+            named = self.named()
+        watched = (self.changes, [parameter.requires_grad for _, parameter in named], others)
         if watched == self._watched:
             return
         current: Dict[int, Tuple[Any, str, Any]] = {}
-        for name, parameter in self.named():
+        for name, parameter in named:
             known = self._gradients.pop(id(parameter), None)
             if id(parameter) in others or not parameter.requires_grad:
                 stale = known

@@ -30,10 +30,12 @@ class OptimizerNames:
     def parameters_of(self, optimizer: Any, models: Sequence[RegisteredModel]) -> List[Any]:
         """Returns the current parameters that have a name, in the order of `names`."""
         parameters = [each for group in optimizer.param_groups for each in group["params"]]
-        by_id = [model.names() for model in models]
-        # As long as a model has not changed, it holds its parameters: their ids stay theirs.
+        # As long as a model has not changed, it holds its parameters: their ids stay theirs.  Whether
+        # it has, was looked at when it was called.
         seen = ([id(each) for each in parameters], [(each.key, each.changes) for each in models])
-        if seen != self._seen:
+        if seen != self._seen or self.unknown > 0:
+            by_id = [model.names() for model in models]
+            seen = (seen[0], [(each.key, each.changes) for each in models])
             names = {key: name for each in by_id for key, name in each.items()}
             self._places = [place for place, key in enumerate(seen[0]) if key in names]
             self.names = tuple(names[seen[0][place]] for place in self._places)

@@ -6,7 +6,7 @@ import functools
 import sys
 import types
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Protocol, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Optional, Protocol, Sequence, Tuple
 
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError
@@ -91,19 +91,17 @@ def inner_optimizer(optimizer: Any) -> Any:
     return found
 
 
-def missing_gradients(
-    named: Sequence[Tuple[str, Any]], gradients: Sequence[Any], optimizer: str
-) -> List[str]:
+def missing_gradients(named: Sequence[Tuple[str, Any]], optimizer: str) -> List[str]:
     """Returns a name for each parameter that an update should change and that has no gradient.
 
     If none of the optimizer's parameters has one, the update changes nothing: returns one name.
     """
     missing = [
         f"missing_gradient/{name}"
-        for (name, parameter), gradient in zip(named, gradients)
-        if gradient is None and parameter.requires_grad and parameter.numel() > 0
+        for name, parameter in named
+        if parameter.grad is None and parameter.requires_grad and parameter.numel() > 0
     ]
-    if missing and all(each is None for each in gradients):
+    if missing and all(parameter.grad is None for _, parameter in named):
         return [f"idle_update/{optimizer}"]
     return missing
 
@@ -167,6 +165,8 @@ class WatchedOptimizer:
         self.before: Dict[str, Any] = {}
         self.updates = 0
         self.names = OptimizerNames()
+        self._ids: List[int] = []
+        self._set_of_ids: FrozenSet[int] = frozenset()
         self._hook = hook
         self._optimizer = weakref.ref(optimizer)
         self._handles: List[Any] = []
@@ -182,11 +182,14 @@ class WatchedOptimizer:
         """The optimizer, or None if it is gone."""
         return self._optimizer()
 
-    def parameters(self) -> Set[int]:
-        """Returns the ids of its parameters."""
+    def parameters(self) -> FrozenSet[int]:
+        """Returns the ids of its parameters; the same object as long as they are the same."""
         optimizer = self._optimizer()
         groups = () if optimizer is None else optimizer.param_groups
-        return {id(parameter) for group in groups for parameter in group["params"]}
+        ids = [id(parameter) for group in groups for parameter in group["params"]]
+        if ids != self._ids:
+            self._ids, self._set_of_ids = ids, frozenset(ids)
+        return self._set_of_ids
 
     def has_gradients(self) -> bool:
         """Returns True if a parameter has a gradient."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, Container, Iterable, Iterator, List, Mapping, Set
 
 from smdebug.core.utils import import_framework
+from smdebug.pytorch.containers import parts_of
 
 __all__ = ["parameters_outside"]
 
@@ -46,7 +46,7 @@ def _tensors_of(outputs: Any, depth: int = _DEEPEST) -> Iterator[Any]:
         parts = outputs.values()
     elif isinstance(outputs, (list, tuple)):
         parts = outputs
-    elif dataclasses.is_dataclass(outputs) and not isinstance(outputs, type):
-        parts = [getattr(outputs, field.name) for field in dataclasses.fields(outputs)]
+    elif isinstance(fields := parts_of(outputs), list):
+        parts = fields
     for each in parts if depth else ():
         yield from _tensors_of(each, depth - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
 
 from smdebug import _raw
 from smdebug.core.error_policy import guarded
@@ -370,15 +370,17 @@ class StepHook(FrameworkHook):
         applied = self._updated_parameters()
         named = model.named()
         self._parts.tell(named)
-        shown = [each for each in named if not self._is_training or id(each[1]) not in applied]
-        with self._late.batch():
-            self._save_each([name for name, _ in shown], [parameter for _, parameter in shown])
-        model.watch_gradients(self._on_gradient_of, applied)
+        shown = model.without(applied, named) if self._is_training else named
+        if shown:
+            with self._late.batch():
+                self._save_each(*map(list, zip(*shown)))
+        model.watch_gradients(self._on_gradient_of, applied, named)
         model.watch_held(partial(OnHeldGradient, self))
 
-    def _updated_parameters(self) -> Set[int]:
+    def _updated_parameters(self) -> FrozenSet[int]:
         """Returns the ids of the parameters of registered optimizers."""
-        return set().union(*(each.parameters() for each in self._optimizers))
+        each = [watched.parameters() for watched in self._optimizers]
+        return each[0] if len(each) == 1 else frozenset().union(*each)
 
     def _on_gradient_of(self, name: str, parameter: Any) -> OnGradient:
         return OnGradient(self, name, parameter)
@@ -444,7 +446,8 @@ class StepHook(FrameworkHook):
         watched.forget()
         if not self._is_saving:
             return
-        self._collect_late()
+        if self._late.expects:
+            self._collect_late()
         found = getattr(optimizer, "found_inf", None)
         if found is not None and self._late.takes(found):
             # Whether it skips this update is known on the device.
@@ -460,22 +463,19 @@ class StepHook(FrameworkHook):
         watched.named = list(zip(watched.names.names, parameters))
         self._optimizer_warnings.note_unknown(watched.names.unknown)
         with self._late.batch():
-            self._save_parameters(watched, inverse_scale(optimizer))
+            self._save_parameters(watched, parameters, inverse_scale(optimizer))
 
-    def _save_parameters(self, watched: WatchedOptimizer, scale: Any) -> None:
+    def _save_parameters(self, watched: WatchedOptimizer, parameters: Any, scale: Any) -> None:
         self._parts.tell(watched.named)
-        gradients = [parameter.grad for _, parameter in watched.named]
+        are_missing = True
         if scale is None:
-            tensors: List[Any] = []
-            for (_, parameter), gradient in zip(watched.named, gradients):
-                tensors += (parameter, gradient)
-            self._save_each(watched.names.with_gradients, tensors)
+            are_missing = self._save_with_gradients(watched.names.with_gradients, parameters) > 0
         else:
-            for (name, parameter), gradient in zip(watched.named, gradients):
+            for name, parameter in watched.named:
                 self._save(name, parameter)
-                self._save_unscaled(f"gradient/{name}", gradient, scale)
-        missing = missing_gradients(watched.named, gradients, watched.name)
-        if missing:
+                self._save_unscaled(f"gradient/{name}", parameter.grad, scale)
+        if are_missing:
+            missing = missing_gradients(watched.named, watched.name)
             self._save_each(missing, [torch.zeros((), device="cpu")] * len(missing))
         if not self._may_collect("update/", watched.names.names):
             return
@@ -489,6 +489,10 @@ class StepHook(FrameworkHook):
 
     def _save_each(self, names: List[str], tensors: List[Any]) -> None:
         """Saves tensors of the training; where there is None, nothing."""
+        raise NotImplementedError
+
+    def _save_with_gradients(self, names: List[str], parameters: List[Any]) -> int:
+        """Saves parameters and their gradients; returns how many have none."""
         raise NotImplementedError
 
     def _save_later(self, named: List[Tuple[str, Any]], are_made: bool = False) -> None:

@@ -58,12 +58,15 @@ class _Listener(Protocol):
 
 
 class _Known:
-    """An optimizer that rules know: its name, and the rates that they last heard of."""
+    """An optimizer that was looked at: its name, and the rates that rules last heard of.
+
+    One of other models has no name yet.
+    """
 
     __slots__ = ("name", "rates", "updates")
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self) -> None:
+        self.name = ""
         self.rates: Optional[Tuple[Any, ...]] = None
         self.updates = 0  # how many came since
 
@@ -107,18 +110,21 @@ class Unregistered:
         except TypeError:
             return []
         # One that is a tensor may have changed: to look at it could wait for a device.
-        if known is not None and known.rates == rates and known.updates < _BETWEEN:
+        is_as_before = known is not None and (not known.name or known.rates == rates)
+        if known is not None and is_as_before and known.updates < _BETWEEN:
             known.updates += 1
             return []
         firsts = [id(group["params"][0]) for group in groups if group["params"]]
         names = [model.names() for model in models]
         if not any(first in each for each in names for first in firsts):
+            self._known[optimizer] = _Known()
             return []
         is_told = known is not None and known.rates is not None
         if not is_told and not _has_gradients(optimizer):
             return []
         if known is None:
-            known = self._known[optimizer] = _Known(self._free_name(optimizer))
+            known = self._known[optimizer] = _Known()
+        known.name = known.name or self._free_name(optimizer)
         known.rates = None if any(isinstance(rate, torch.Tensor) for rate in rates) else rates
         known.updates = 0
         return [
