@@ -79,6 +79,7 @@ class CheckInputImages final : public Rule {
                                const Membership &membership) const override {
     if (!selector_.Matches(tensor, membership)) return {};
     if (!options_.max_abs) return kImages;
+    if (IsInputOfLoss(tensor, membership)) return {};
     // The model's first layer may do it.
     if (membership.IsIn("normalised_inputs", tensor)) return {};
     return membership.IsIn("normalised_first_outputs", tensor) ? kNormalisedLater : kImages;
@@ -162,7 +163,10 @@ class CheckInputImages final : public Rule {
       offer(std::fabs(std - 1), std, *options_.threshold_std, "std", "a standard deviation");
     }
     if (options_.max_abs) {
-      offer(pixels.largest, pixels.largest, *options_.max_abs, "range", "an absolute value");
+      // Pictures that are no photographs, as logarithms of a spectrum, may have larger pixels.
+      const bool is_little = pixels.largest <= kMostOfOthers * *options_.max_abs;
+      offer(pixels.largest, pixels.largest, *options_.max_abs, "range", "an absolute value",
+            is_little ? Level::kWorthALook : Level::kFinding);
     }
   }
 
@@ -177,8 +181,8 @@ constexpr ParameterSpec kParameters[] = {
     {"threshold_samples", "500", "500", "number of images to read before an evaluation"},
     {"threshold_std", "", "", "maximum distance of a channel's standard deviation from 1"},
     {"max_abs", "", "8",
-     "maximum absolute value of a normalised pixel; with it, means of images between -1 and 1 are "
-     "fine, and others up to 2.5 worth a look"},
+     "maximum absolute value of a normalised pixel; up to 2.5 times that is worth a look; with it, "
+     "means of images between -1 and 1 are fine, and others up to 2.5 worth a look"},
     {"regex", kModelInputs, kModelInputs,
      "expressions found in the names of images, separated by commas; the default matches the "
      "inputs of models in MXNet, PyTorch and Keras, adds the collection input_image, and skips "

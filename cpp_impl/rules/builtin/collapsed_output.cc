@@ -21,7 +21,9 @@ enum Role : size_t { kPredictions, kLosses, kOutputs, kRoles };
 // What the model returns follows the targets, which may differ little.
 constexpr std::string_view kModelOutputs = R"(^(?!.*Loss)_*[A-Z]\w*_output_0$)";
 constexpr std::string_view kLossInputs = R"(Loss\w*_input_\d+$)";
-constexpr std::string_view kModuleOutputs = R"(^(?!.*Loss).*_output_\d+$)";
+// A module that is called often in a step computes something else each time: many trials of a game
+// begin alike.
+constexpr std::string_view kModuleOutputs = R"(^(?!.*Loss).*_output_[0-3]$)";
 
 constexpr int64_t kFewestSamples = 8;
 constexpr int64_t kMostNumbers = 4096;
@@ -125,12 +127,15 @@ class CollapsedOutput final : public Rule {
     if (numbers.empty() || columns == 0 || numbers.size() % columns != 0) return NAN;
     const auto rows = static_cast<double>(numbers.size() / columns);
     if (rows < 2) return NAN;
+    std::vector<double> means(columns);
+    for (size_t row = 0; row < numbers.size(); row += columns) {
+      for (size_t i = 0; i < columns; ++i) means[i] += numbers[row + i] / rows;
+    }
     double sum = 0;
-    for (size_t column = 0; column < columns; ++column) {
-      double mean = 0;
-      for (size_t i = column; i < numbers.size(); i += columns) mean += numbers[i] / rows;
-      for (size_t i = column; i < numbers.size(); i += columns) {
-        sum += (numbers[i] - mean) * (numbers[i] - mean);
+    for (size_t row = 0; row < numbers.size(); row += columns) {
+      for (size_t i = 0; i < columns; ++i) {
+        const double from_mean = numbers[row + i] - means[i];
+        sum += from_mean * from_mean;
       }
     }
     return std::sqrt(sum / static_cast<double>(numbers.size()));

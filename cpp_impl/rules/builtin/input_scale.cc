@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
+#include "rules/support/named_tensors.h"
 #include "rules/support/roles.h"
 #include "rules/support/sample_states.h"
 #include "rules/support/selector.h"
@@ -40,7 +41,9 @@ class InputScale final : public Rule {
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
     if (membership.IsIn("normalised_inputs", tensor)) return {};
-    return roles_.Of(tensor, membership);
+    const std::optional<size_t> role = roles_.Of(tensor, membership);
+    const bool is_of_model = role && *role != kTarget;
+    return is_of_model && IsInputOfLoss(tensor, membership) ? std::nullopt : role;
   }
 
   void Observe(const Sample &sample, Findings &) override {

@@ -138,7 +138,8 @@ class LossNotDecreasing final : public Rule {
       const bool is_held_out = choice_ == Choice::kTraining &&
                                ReadLossName(each.tensor, findings.Place().mode).is_of_validation;
       return each.check != "above_chance" && each.check != "endless" && !is_held_out &&
-             HasFallingOther(each.worker, each.tensor);
+             (HasFallingOther(each.worker, each.tensor) ||
+              (each.check == "increasing" && HasSteadySibling(each.worker, each.tensor)));
     });
     culprits_.Report(findings);
     if (sign_) findings.AddClue(*std::exchange(sign_, std::nullopt));
@@ -223,6 +224,7 @@ class LossNotDecreasing final : public Rule {
       const double error = kSignificance * losses.error;
       falls_.Of(sample.Worker(), "")[std::string(sample.Tensor())] =
           !IsAtGuess(sample, losses) && (losses.has_fallen ? fall >= -error : fall > error);
+      rises_.Of(sample.Worker(), "")[std::string(sample.Tensor())] = -fall > error;
       NoteSign(sample, losses);
       if (FallsWithoutEnd(losses)) return OfferEndless(sample, losses);
     }
@@ -259,6 +261,16 @@ class LossNotDecreasing final : public Rule {
     const auto &falls = falls_.Of(worker, "");
     return std::any_of(falls.begin(), falls.end(),
                        [&](const auto &each) { return each.second && each.first != loss; });
+  }
+
+  // One module may compute several losses in a step, as those of a discriminator and a generator.
+  bool HasSteadySibling(std::string_view worker, std::string_view loss) {
+    const std::string_view module = loss.substr(0, loss.find_last_not_of("0123456789") + 1);
+    if (!module.ends_with("_output_")) return false;
+    const auto &rises = rises_.Of(worker, "");
+    return std::any_of(rises.begin(), rises.end(), [&](const auto &each) {
+      return !each.second && each.first != loss && each.first.starts_with(module);
+    });
   }
 
   // Few losses are below 0 from the start, and then those of the wrong sign among them.
@@ -312,7 +324,10 @@ class LossNotDecreasing final : public Rule {
   // A loss that is nearly 0 doubles easily, and so does one of few and noisy samples.  Percentages
   // of the first loss mean little for one below 0, such as a critic's.
   bool IsSmallOrNoise(const Sample &sample, const LossComparison &losses) {
-    if (losses.was_below_0 && losses.now <= std::max(losses.first, losses.first_loss)) return true;
+    const double first = std::max(losses.first, losses.first_loss);
+    // One that varies about 0, as that of a policy does, may be above its first losses.
+    const double usual = losses.was_above_0 ? kEndless * std::max(1.0, std::abs(first)) : first;
+    if (losses.was_below_0 && losses.now <= usual) return true;
     const std::optional<double> level = ChanceOf(sample);
     return (level && losses.now < kSmallPartOfChance * *level) ||
            losses.now - losses.before < kSignificanceOfRise * losses.error;
@@ -385,6 +400,7 @@ class LossNotDecreasing final : public Rule {
   TensorStates<ChanceLevel> levels_;                 // by loss
   TensorStates<bool> learned_;                       // by worker: some loss fell
   TensorStates<std::map<std::string, bool>> falls_;  // by worker: whether each loss falls
+  TensorStates<std::map<std::string, bool>> rises_;  // by worker: whether each loss rises
   TensorStates<Opponents> opponents_;                // by worker
   const Selector weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker

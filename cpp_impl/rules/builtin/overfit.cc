@@ -23,6 +23,8 @@ constexpr double kHalved = 2;
 constexpr double kLeastGain = 0.1;
 // A validation loss below this part of what a model without knowledge has is no problem.
 constexpr double kSmallPartOfChance = 0.1;
+// Neither is one that has risen by less than this part of that.
+constexpr double kLeastRiseOfChance = 0.05;
 // The validation loss has risen if it did by this many standard errors, which are known from the
 // batches of so many passes.  Its best value is one that chance made low.
 constexpr double kSignificance = 2.5;
@@ -96,6 +98,7 @@ struct Evaluations {
   double spread = 0;           // of batches around the mean of their pass, squared, of all passes
   int64_t degrees = 0;         // of freedom of that spread
   bool is_small = false;       // far below the loss of a model without knowledge
+  double least_rise = 0;       // that counts
   bool is_reported = false;    // this pass was reported
 };
 
@@ -126,7 +129,9 @@ class Overfit final : public Rule {
       } else if (training.count > 0) {
         Evaluations &evaluations = evaluations_.Of(loss.worker, loss.tensor);
         Add(loss.value, training, &evaluations);
-        evaluations.is_small = IsSmall(loss, evaluations.pass.Get());
+        const double chance = ChanceOf(loss);
+        evaluations.is_small = chance > 0 && evaluations.pass.Get() < kSmallPartOfChance * chance;
+        evaluations.least_rise = kLeastRiseOfChance * chance;
         Evaluate(loss, evaluations, findings);
       }
     }
@@ -147,11 +152,10 @@ class Overfit final : public Rule {
     evaluations->pass.Add(loss);
   }
 
-  bool IsSmall(const LossesOfStep::Item &loss, double value) {
+  // Returns the loss of a model without knowledge, or 0 if it is not known.
+  double ChanceOf(const LossesOfStep::Item &loss) {
     const std::string_view name = LossOfOutput(loss.tensor);
-    if (name.empty()) return false;
-    const std::optional<double> level = levels_.Of(loss.worker, name).Get();
-    return level && value < kSmallPartOfChance * *level;
+    return name.empty() ? 0 : levels_.Of(loss.worker, name).Get().value_or(0);
   }
 
   void Close(Evaluations *evaluations) const {
@@ -180,7 +184,7 @@ class Overfit final : public Rule {
     if (evaluations.is_small) return false;
     const double rise = evaluations.pass.Get() - evaluations.best;
     return rise * 100 > *limits_.rise_percent * std::abs(evaluations.best) &&
-           rise > kSignificance * ErrorOf(evaluations);
+           rise > evaluations.least_rise && rise > kSignificance * ErrorOf(evaluations);
   }
 
   // Returns the standard error of the pass's mean, or 0 if it is not known.

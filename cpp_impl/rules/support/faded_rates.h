@@ -9,7 +9,8 @@
 
 namespace smdebug::rules {
 
-// A schedule may end near 0, but not spend a third of the training there.  For one thread.
+// A schedule may end near 0, but not spend a third of the training there.  One that waits for
+// progress may: it changes the rate at unequal intervals.  For one thread.
 class FadedRates {
  public:
   // `least`: relative to the largest rate before; 0: none is too low.
@@ -23,6 +24,14 @@ class FadedRates {
     int64_t first = -1;  // step
     double largest = 0;
     int64_t low_since = -1;  // step; -1: it is not low
+    // Since it was largest:
+    double last = 0;
+    int64_t changed = -1;  // step
+    int64_t shortest = 0;  // intervals between changes
+    int64_t longest = 0;
+
+    void NoteChange(double now, int64_t step);
+    bool WaitsForProgress() const;
   };
 
   const double least_;

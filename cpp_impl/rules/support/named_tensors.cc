@@ -33,6 +33,12 @@ bool IsAmong(const Selector &selector, std::string_view tensor, const Membership
   return selector.Matches(tensor, membership);
 }
 
+bool IsInputOfLoss(std::string_view tensor, const Membership &membership) {
+  const size_t place = tensor.rfind("_input_");
+  return place != std::string_view::npos &&
+         membership.IsIn("losses", StrCat(tensor.substr(0, place), "_output_0"));
+}
+
 Result<Selector> RequiredTensors(const Parameters &parameters) {
   const auto takes = [&](std::string_view one, std::string_view other) {
     return parameters.IsGiven(one) || !parameters.IsGiven(other);

@@ -20,6 +20,9 @@ Result<Selector> NamedTensors(const Parameters &parameters, std::vector<std::str
 // there is NaN.
 bool IsAmong(const Selector &selector, std::string_view tensor, const Membership &membership);
 
+// Returns true for "Dice_input_0" if "Dice_output_0" is a loss.
+bool IsInputOfLoss(std::string_view tensor, const Membership &membership);
+
 // Selects the tensors that the parameters name.  If only one parameter is given, the other's
 // default is not used.  Fails with INVALID_CONFIG for a bad expression, or if both are empty.
 Result<Selector> RequiredTensors(const Parameters &parameters);

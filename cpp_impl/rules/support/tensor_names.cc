@@ -27,8 +27,15 @@ bool HasPart(std::string_view name, std::string_view part) {
   return false;
 }
 
+// Returns true for inputs and outputs of modules, as "weights.0_output_0".
+bool IsOfModule(std::string_view tensor) {
+  const std::string_view name = tensor.substr(0, tensor.find_last_not_of("0123456789") + 1);
+  return name.size() < tensor.size() && (name.ends_with("_input_") || name.ends_with("_output_"));
+}
+
 bool IsParameter(std::string_view tensor) {
-  return std::none_of(kOfUpdates.begin(), kOfUpdates.end(),
+  return !IsOfModule(tensor) &&
+         std::none_of(kOfUpdates.begin(), kOfUpdates.end(),
                       [&](std::string_view begin) { return tensor.starts_with(begin); }) &&
          std::none_of(kOptimizerStates.begin(), kOptimizerStates.end(),
                       [&](std::string_view part) { return HasPart(tensor, part); });

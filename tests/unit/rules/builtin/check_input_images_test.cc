@@ -138,7 +138,7 @@ TEST(CheckInputImagesTest, BytesAreOutOfRange) {
 
 TEST(CheckInputImagesTest, ImagesThatTheModelNormalisesLaterAreWorthALook) {
   FakeSource source;
-  source.Step(0).Save(kImages, {0, 16, 16, 0}, {1, 1, 2, 2});
+  source.Step(0).Save(kImages, {0, 32, 32, 0}, {1, 1, 2, 2});
   const Parameters::Given one = {{"threshold_samples", "1"}};
   const auto levels = [&] {
     std::vector<Level> found;
@@ -150,6 +150,24 @@ TEST(CheckInputImagesTest, ImagesThatTheModelNormalisesLaterAreWorthALook) {
   EXPECT_THAT(levels(), ElementsAre(Level::kFinding, Level::kFinding));
   source.Include("normalised_first_outputs", kImages);
   EXPECT_THAT(levels(), ElementsAre(Level::kWorthALook, Level::kWorthALook));
+}
+
+TEST(CheckInputImagesTest, PixelsALittleTooLargeAreWorthALook) {
+  FakeSource source;
+  source.Step(0).Save(kImages, {0, -9, 9, 0}, {1, 1, 2, 2});
+  const Evaluated evaluated =
+      Evaluate(kRule, {{"threshold_samples", "1"}}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("range"));
+  EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
+}
+
+TEST(CheckInputImagesTest, WhatALossGetsIsNoInputOfAModel) {
+  FakeSource source;
+  source.Step(0).Save("DiceBce_input_0", {0, 32, 32, 0}, {1, 1, 2, 2});
+  const Parameters::Given one = {{"threshold_samples", "1"}};
+  EXPECT_FALSE(Evaluate(kRule, one, source, Profile::kCalibrated).findings.empty());
+  source.Include("losses", "DiceBce_output_0");
+  EXPECT_THAT(Evaluate(kRule, one, source, Profile::kCalibrated).findings, IsEmpty());
 }
 
 TEST(CheckInputImagesTest, TheDeviationIsJudgedIfSoAsked) {

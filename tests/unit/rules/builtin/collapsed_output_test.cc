@@ -66,6 +66,11 @@ TEST(CollapsedOutputTest, WhatStaysOrGrowsOrDiesOrBlowsUpIsNoCollapse) {
   }
 }
 
+TEST(CollapsedOutputTest, AModuleCalledOftenInAStepMayGetTheSame) {
+  FakeSource source = Steps(Collapsing, 60, "policy.0_output_12");
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
 TEST(CollapsedOutputTest, PredictionsMayDifferLittle) {
   // As targets may.
   FakeSource of_model = Steps(Collapsing, 60, "Net_output_0");

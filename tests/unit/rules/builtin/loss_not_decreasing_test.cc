@@ -274,6 +274,15 @@ TEST_F(Calibrated, ALossThatBeginsAtZeroMayGrowALittle) {
   EXPECT_EQ(Of(losses).findings.back().level, Level::kFinding);
 }
 
+// That of a policy varies about 0, and grows as rewards become larger.
+TEST_F(Calibrated, ALossAboutZeroMayRise) {
+  std::vector<double> losses;
+  for (int i = 0; i < 120; ++i) losses.push_back((i < 60 ? 0 : 0.5) + 0.1 * std::sin(i));
+  EXPECT_THAT(Of(losses).findings, IsEmpty());
+  for (int i = 0; i < 60; ++i) losses.push_back(20);
+  EXPECT_THAT(Of(losses).Checks(), testing::Contains("increasing"));
+}
+
 TEST_F(Calibrated, ALossAboutZeroHasNothingToReach) {
   std::vector<double> losses;
   for (int i = 0; i < 120; ++i) losses.push_back(i % 2 == 0 ? 0.01 : -0.01);
@@ -554,11 +563,12 @@ TEST(LossNotDecreasingTest, LossesThatAreNamedSoAreThoseOfOpponents) {
 }
 
 // A loss that rises, and another one of the same steps.
-Evaluated OfParts(const std::function<double(double)> &other) {
+Evaluated OfParts(const std::function<double(double)> &other,
+                  const char *rising = "kl_loss_output_0") {
   FakeSource source;
   for (int64_t step = 0; step < 100; ++step) {
     const auto at = static_cast<double>(step);
-    source.Step(step, Mode::kTrain, step).Save("kl_loss_output_0", {0.1 + 0.01 * at});
+    source.Step(step, Mode::kTrain, step).Save(rising, {0.1 + 0.01 * at});
     source.Save("recon_loss_output_0", {other(at)});
   }
   return Evaluate(kRule, {}, source, Profile::kCalibrated);
@@ -571,6 +581,12 @@ TEST(LossNotDecreasingTest, APartMayRiseWhileAnotherFalls) {
 TEST(LossNotDecreasingTest, APartMayRiseOnceAnotherHasFallen) {
   EXPECT_THAT(OfParts([](double step) { return std::max(3 - 0.1 * step, 1.0); }).Steps(),
               IsEmpty());
+}
+
+TEST(LossNotDecreasingTest, OneOfSeveralLossesOfAModuleMayRise) {
+  constexpr const char *kSibling = "recon_loss_output_1";
+  EXPECT_THAT(OfParts([](double) { return 5.0; }, kSibling).findings, IsEmpty());
+  EXPECT_FALSE(OfParts([](double at) { return 5 + 0.1 * at; }, kSibling).findings.empty());
 }
 
 TEST(LossNotDecreasingTest, ALossThatRisesIsFoundBesideOthersThatDoNotFall) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "rules/evaluating.h"
@@ -182,6 +183,27 @@ TEST(OverfitTest, AValidationLossFarBelowThatOfAGuessIsFine) {
   };
   EXPECT_TRUE(with_level(.01)) << "resumed, with little left to learn";
   EXPECT_FALSE(with_level(1));
+}
+
+TEST(OverfitTest, ARiseThatIsSmallBesideTheLossOfAGuessIsNone) {
+  const auto with_rise = [](double rise) {
+    FakeSource source;
+    int64_t step = 0;
+    for (int i = 0; i < 6; ++i) {
+      for (const auto &[mode, loss] :
+           {std::pair{Mode::kTrain, 1.0 / (1 << i)}, {Mode::kEval, .3 + (i > 2 ? rise : 0)}}) {
+        source.Step(step, mode, step).Save(kLoss, {loss});
+        source.Save("CrossEntropyLoss_input_1",
+                    tensor::TensorOf<int64_t>(tensor::DType::kInt64, {0, 1, 2, 3, 0, 1, 2, 3}));
+        ++step;
+      }
+    }
+    const auto found = Evaluate(kRule, {}, source, Profile::kCalibrated).findings;
+    return std::any_of(found.begin(), found.end(),
+                       [](const Finding &each) { return each.level == Level::kFinding; });
+  };
+  EXPECT_FALSE(with_rise(.05));
+  EXPECT_TRUE(with_rise(.1));
 }
 
 // Losses of 63.8 in validation and 15.9 in training, which rise_percent lets pass.

@@ -475,6 +475,8 @@ TEST(WeightUpdateRatioTest, SchedulesMayEndNearZeroOrBeginThere) {
                                 : step < 750 ? 0.1
                                              : 0.01; },
       [](int64_t) { return 0.0; },
+      // By progress: no cut for long, and then many.
+      [](int64_t step) { return step < 300 ? 1 : std::pow(0.5, (step - 280) / 20); },
       [](int64_t step) { return step % 50 == 0 ? 1 : 0.001; },
       [](int64_t) { return NAN; },
   };

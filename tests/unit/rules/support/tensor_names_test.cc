@@ -35,6 +35,15 @@ TEST(TensorNamesTest, AFactorOfALossIsNoLoss) {
   }
 }
 
+TEST(TensorNamesTest, WhatAModuleGetsOrReturnsIsNoWeight) {
+  for (const char *name : {"0.parametrizations.weight.0_output_0", "weight_net_input_12"}) {
+    EXPECT_FALSE(IsMeantBy("weights", name)) << name;
+  }
+  for (const char *name : {"Net_0.weight", "Net_output_0.weight", "net/weights/0"}) {
+    EXPECT_TRUE(IsMeantBy("weights", name)) << name;
+  }
+}
+
 TEST(TensorNamesTest, OutputsEndWithANumber) {
   EXPECT_TRUE(IsOutput("ema/fc.weight_output_0"));
   EXPECT_TRUE(IsOutput("fc.bias_output_12"));
