@@ -92,7 +92,7 @@ constexpr std::array<Advice, 48> kAdvice = {{
      "Remove the softmax, the sigmoid or the activation after the last layer, or use a loss that "
      "takes probabilities. Give outputs and targets the same shape. Keep out of the inputs what is "
      "computed from the targets. Shift the targets of a language model by one place, and mask the "
-     "tokens after each place."},
+     "tokens after each place. Give recurrent and attention layers batch_first=True."},
     {"RepeatedBatch", "Check the order of the data after a restart. Then check the loader."},
     {"SharedShard",
      "Give the sampler the rank and the number of processes. If workers share "

@@ -127,6 +127,10 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "Put an activation, such as ReLU, between each two layers. If the model is to be a line on "
      "purpose, one layer does the same.",
      "docs/diagnosis.md#activation_missing"},
+    {"axes_swapped", "a layer takes another axis for the samples",
+     "Give the layer batch_first=True if samples lie along the first axis of what it gets. Else "
+     "swap the first two axes before it, and swap them back after it.",
+     "docs/diagnosis.md#axes_swapped"},
     {"shard_shared", "workers read the same samples",
      "Give each worker its own rank and the number of all workers where the data is divided. Print "
      "the first indices of a batch on two workers.",

@@ -37,6 +37,7 @@ enum class Cause : uint8_t {
   kOutputsCollapsed,
   kDecayTooStrong,
   kActivationMissing,
+  kAxesSwapped,
   kShardShared,
   kTieBroken,
   kExpertsStarved,
@@ -46,7 +47,7 @@ enum class Cause : uint8_t {
   kLogitsDrift,
   kComputedWrong,
 };
-inline constexpr size_t kCauses = 36;
+inline constexpr size_t kCauses = 37;
 
 // What users read about a cause.
 struct CauseText {

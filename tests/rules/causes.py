@@ -65,6 +65,7 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "outputs_collapsed": (),
     "decay_too_strong": (),
     "activation_missing": (),
+    "axes_swapped": (),
 }  # fmt: skip
 # These fit few of the drawn models, and are drawn more often where they do.
 RARELY_FIT = (

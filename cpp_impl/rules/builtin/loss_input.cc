@@ -11,6 +11,7 @@
 #include "rules/support/culprits.h"
 #include "rules/support/reads_ahead.h"
 #include "rules/support/roles.h"
+#include "rules/support/swapped_axes.h"
 #include "rules/support/target_places.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
@@ -19,7 +20,7 @@
 namespace smdebug::rules {
 namespace {
 
-enum Role : size_t { kScores, kNumbers, kTargets, kLabels, kModelInputs, kRoles };
+enum Role : size_t { kScores, kNumbers, kTargets, kLabels, kModelInputs, kRoles, kSequences };
 
 // Scores of classes, which a softmax or a sigmoid turns into probabilities inside the loss, and
 // logarithms of probabilities.
@@ -91,6 +92,7 @@ struct Places {
   int64_t shifted_twice = 0;  // consecutive steps
   bool are_next_tokens = false;
   ReadsAhead ahead;
+  SwappedAxes axes;
 
   bool LooksAhead() const {
     return are_next_tokens && all_steps < kStepsOfReading && all_steps % kStepsBetween == 0;
@@ -104,13 +106,17 @@ class LossInput final : public Rule {
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
-    return roles_.Of(tensor, membership);
+    const std::optional<size_t> role = roles_.Of(tensor, membership);
+    const bool is_of_module = role && *role == kModelInputs;
+    return is_of_module && membership.IsIn("second_axis_samples", tensor) ? kSequences : role;
   }
 
   void Observe(const Sample &sample, Findings &) override {
     const size_t role = sample.Role();
     if (!IsTraining(sample.Place().mode)) return;
-    if (role == kModelInputs) return NoteModelInput(sample);
+    if (role == kSequences) places_[std::string(sample.Worker())].axes.AddInput(sample);
+    if (role == kModelInputs || role == kSequences) return NoteModelInput(sample);
+    if (role == kLabels || role == kTargets) EvaluateAxes(sample);
     if (role == kLabels) {
       EvaluateReading(sample);
       return EvaluatePlaces(sample, true);
@@ -140,6 +146,7 @@ class LossInput final : public Rule {
       places.tokens.EndStep();
       places.columns.EndStep();
       places.ahead.EndStep();
+      places.axes.EndStep();
       ++places.all_steps;
     }
   }
@@ -177,6 +184,21 @@ class LossInput final : public Rule {
                     "the model predicted both next tokens '",
                     sample.Tensor(), "' in ", Shortest(told),
                     " %: it reads the tokens that it should predict, as without a causal mask");
+    });
+  }
+
+  void EvaluateAxes(const Sample &sample) {
+    SwappedAxes &axes = places_[std::string(sample.Worker())].axes;
+    axes.AddTargets(sample);
+    const auto found = axes.Found(limits_.patience);
+    if (!found) return;
+    NoteEvaluated();
+    const auto steps = static_cast<double>(found->steps);
+    culprits_.Offer(sample, {steps, steps, static_cast<double>(limits_.patience), "axes"}, [&] {
+      return StrCat(
+          "'", found->input, "' has ", found->samples, " along its first axis and ", found->length,
+          " along the second, which its module takes for the samples, but '", sample.Tensor(),
+          "' are of ", found->samples, " samples: the module mixes them; give it batch_first=True");
     });
   }
 

@@ -268,3 +268,32 @@ def test_layers_in_a_plain_list_of_a_model_that_returns_containers(out_dir: str)
         optimizer.step()
     hook.close()
     assert "UpdateNotApplied" in {each.rule for each in rules.results() if each.first is not None}
+
+
+class Sequences(nn.Module):
+    """Classifies sequences by a layer that takes samples along the first axis, or the second."""
+
+    def __init__(self, kind: str, batch_first: bool) -> None:
+        super().__init__()
+        if kind == "attention":
+            self.layer: nn.Module = nn.TransformerEncoderLayer(8, 2, 16, batch_first=batch_first)
+        else:
+            self.layer = nn.LSTM(8, 8, batch_first=batch_first)
+        self.last = nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        states = self.layer(x)
+        return self.last((states[0] if isinstance(states, tuple) else states).mean(1))
+
+
+@pytest.mark.parametrize("kind", ["attention", "recurrent"])
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_samples_along_another_axis(batch_first: bool, kind: str, out_dir: str) -> None:
+    def batch() -> Tuple[Tensor, Tensor]:
+        x = torch.randn(16, 10, 8)
+        return x, (x[:, 0, 0] > 0).long() + (x[:, 0, 1] > 0).long()
+
+    torch.manual_seed(1)
+    found, causes = train(out_dir, Sequences(kind, batch_first), nn.CrossEntropyLoss(), batch, steps=40)
+    assert (("LossInput", "axes") in found) == (not batch_first)
+    assert causes == ([] if batch_first else ["axes_swapped"])

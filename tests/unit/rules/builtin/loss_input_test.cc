@@ -275,6 +275,46 @@ TEST(LossInputTest, AModelOfTheNextTokenMustNotReadOn) {
   EXPECT_THAT(OfNextTokens(1000).findings, IsEmpty());
 }
 
+// A recurrent layer that takes the second axis for the samples, and the targets of a loss.
+Evaluated OfSequences(const std::vector<int64_t> &shape, const std::vector<int64_t> &targets,
+                      bool is_told = true) {
+  constexpr const char *kSequence = "rnn_input_0";
+  const auto count = [](const std::vector<int64_t> &sizes) {
+    size_t all = 1;
+    for (const int64_t size : sizes) all *= static_cast<size_t>(size);
+    return all;
+  };
+  FakeSource source;
+  if (is_told) source.Include("second_axis_samples", kSequence);
+  for (int64_t step = 0; step < 8; ++step) {
+    const std::vector<int64_t> labels(count(targets), step % 3);
+    source.Step(step)
+        .Save(kSequence, std::vector<double>(count(shape), 0.5), shape)
+        .Save("CrossEntropyLoss_input_1", tensor::TensorOf(tensor::DType::kInt64, labels, targets));
+  }
+  return Evaluate(kRule, {}, source, Profile::kCalibrated);
+}
+
+TEST(LossInputTest, SamplesLieAlongTheAxisThatTheLayerTakes) {
+  const Evaluated evaluated = OfSequences({16, 20, 4}, {16});
+  ASSERT_THAT(evaluated.Checks(), Contains("axes"));
+  EXPECT_EQ(evaluated.findings[0].place.step, 4);
+  EXPECT_EQ(evaluated.findings[0].message,
+            "'rnn_input_0' has 16 along its first axis and 20 along the second, which its module "
+            "takes for the samples, but 'CrossEntropyLoss_input_1' are of 16 samples: the module "
+            "mixes them; give it batch_first=True");
+  EXPECT_THAT(OfSequences({16, 20, 4}, {16}, false).findings, IsEmpty());
+}
+
+TEST(LossInputTest, EitherAxisMayBeThatOfSamples) {
+  EXPECT_THAT(OfSequences({20, 16, 4}, {16}).findings, IsEmpty());
+  EXPECT_THAT(OfSequences({16, 16, 4}, {16}).findings, IsEmpty());
+  EXPECT_THAT(OfSequences({20, 16, 4}, {320}).findings, IsEmpty());
+  // A target for each place.
+  EXPECT_THAT(OfSequences({20, 16, 4}, {20, 16}).findings, IsEmpty());
+  EXPECT_THAT(OfSequences({16, 4}, {16}).findings, IsEmpty()) << "of one sequence";
+}
+
 TEST(LossInputTest, ItsParametersAreChecked) {
   EXPECT_THAT(Refusal(kRule, {{"patience", "0"}}), HasSubstr("patience"));
   EXPECT_THAT(Refusal(kRule, {{"zeros", "101"}}), HasSubstr("zeros"));

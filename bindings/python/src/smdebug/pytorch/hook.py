@@ -566,6 +566,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         for module, callback in self._watched.items():
             for collection, side in _ROLES.get(type(module), {}).items():
                 self._tell(collection, f"^{re.escape(callback.name)}_{side}_")
+            if getattr(module, "batch_first", None) is False:
+                self._tell("second_axis_samples", f"^{re.escape(callback.name)}_input_0$")
             if isinstance(callback, AfterLoss) and has_weights(module):
                 self._tell("weighted_losses", f"^{re.escape(callback.name)}_input_")
             if isinstance(callback, AfterLoss) and ignores_a_class(module):

@@ -1,0 +1,42 @@
+// Finds modules that take another axis for the samples than the loss does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "rules/support/sample.h"
+
+namespace smdebug::rules {
+
+// A module of sequences that takes the second axis for the samples, as those of PyTorch do unless
+// they get batch_first=True, mixes samples if they lie along the first one.  Follows the training
+// steps of one worker.  For one thread.
+class SwappedAxes {
+ public:
+  // Takes an input of such a module.
+  void AddInput(const Sample &sample);
+  // Takes the targets of a loss, one for each sample.
+  void AddTargets(const Sample &targets);
+  void EndStep() { now_.clear(); }
+
+  struct Swapped {
+    std::string input;
+    int64_t samples;   // along the first axis
+    int64_t length;    // of the second one
+    int64_t steps = 0;  // consecutive
+  };
+  // Returns an input whose axes were swapped at so many consecutive steps with targets.
+  std::optional<Swapped> Found(int64_t steps) const;
+
+ private:
+  struct Axes {
+    int64_t first;
+    int64_t second;
+  };
+  std::map<std::string, Axes, std::less<>> now_;     // by input, of this step
+  std::map<std::string, Swapped, std::less<>> all_;  // by input
+};
+
+}  // namespace smdebug::rules
