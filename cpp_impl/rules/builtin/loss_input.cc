@@ -114,7 +114,6 @@ class LossInput final : public Rule {
   void Observe(const Sample &sample, Findings &) override {
     const size_t role = sample.Role();
     if (!IsTraining(sample.Place().mode)) return;
-    if (role == kSequences) places_[std::string(sample.Worker())].axes.AddInput(sample);
     if (role == kModelInputs || role == kSequences) return NoteModelInput(sample);
     if (role == kLabels || role == kTargets) EvaluateAxes(sample);
     if (role == kLabels) {
@@ -156,6 +155,7 @@ class LossInput final : public Rule {
  private:
   void NoteModelInput(const Sample &sample) {
     Places &places = places_[std::string(sample.Worker())];
+    places.axes.AddInput(sample, sample.Role() == kSequences);
     if (places.LooksAhead()) places.ahead.AddInput(sample);
     const bool is_vain = places.steps == 0 && places.all_steps >= kStepsWithoutTargets;
     if (is_vain || places.steps >= kStepsWithTargets) return;

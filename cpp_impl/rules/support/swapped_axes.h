@@ -15,16 +15,19 @@ namespace smdebug::rules {
 // steps of one worker.  For one thread.
 class SwappedAxes {
  public:
-  // Takes an input of such a module.
-  void AddInput(const Sample &sample);
+  // Takes an input of a module, in the order in which modules end; `is_sequence`: of such a one.
+  void AddInput(const Sample &sample, bool is_sequence);
   // Takes the targets of a loss, one for each sample.
   void AddTargets(const Sample &targets);
-  void EndStep() { now_.clear(); }
+  void EndStep() {
+    now_.clear();
+    first_.reset();
+  }
 
   struct Swapped {
     std::string input;
-    int64_t samples;   // along the first axis
-    int64_t length;    // of the second one
+    int64_t samples;    // along the first axis
+    int64_t length;     // of the second one
     int64_t steps = 0;  // consecutive
   };
   // Returns an input whose axes were swapped at so many consecutive steps with targets.
@@ -35,6 +38,7 @@ class SwappedAxes {
     int64_t first;
     int64_t second;
   };
+  std::optional<int64_t> first_;                     // size of what the first module got
   std::map<std::string, Axes, std::less<>> now_;     // by input, of this step
   std::map<std::string, Swapped, std::less<>> all_;  // by input
 };

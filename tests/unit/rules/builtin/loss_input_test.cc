@@ -277,7 +277,7 @@ TEST(LossInputTest, AModelOfTheNextTokenMustNotReadOn) {
 
 // A recurrent layer that takes the second axis for the samples, and the targets of a loss.
 Evaluated OfSequences(const std::vector<int64_t> &shape, const std::vector<int64_t> &targets,
-                      bool is_told = true) {
+                      bool is_told = true, int64_t samples = 16) {
   constexpr const char *kSequence = "rnn_input_0";
   const auto count = [](const std::vector<int64_t> &sizes) {
     size_t all = 1;
@@ -289,6 +289,7 @@ Evaluated OfSequences(const std::vector<int64_t> &shape, const std::vector<int64
   for (int64_t step = 0; step < 8; ++step) {
     const std::vector<int64_t> labels(count(targets), step % 3);
     source.Step(step)
+        .Save("first_input_0", std::vector<double>(static_cast<size_t>(samples), 1), {samples, 1})
         .Save(kSequence, std::vector<double>(count(shape), 0.5), shape)
         .Save("CrossEntropyLoss_input_1", tensor::TensorOf(tensor::DType::kInt64, labels, targets));
   }
@@ -310,6 +311,8 @@ TEST(LossInputTest, EitherAxisMayBeThatOfSamples) {
   EXPECT_THAT(OfSequences({20, 16, 4}, {16}).findings, IsEmpty());
   EXPECT_THAT(OfSequences({16, 16, 4}, {16}).findings, IsEmpty());
   EXPECT_THAT(OfSequences({20, 16, 4}, {320}).findings, IsEmpty());
+  // As many targets as places, by chance.
+  EXPECT_THAT(OfSequences({16, 4, 4}, {16}, true, 4).findings, IsEmpty());
   // A target for each place.
   EXPECT_THAT(OfSequences({20, 16, 4}, {20, 16}).findings, IsEmpty());
   EXPECT_THAT(OfSequences({16, 4}, {16}).findings, IsEmpty()) << "of one sequence";
