@@ -17,12 +17,13 @@ constexpr int64_t kFewSteps = 10;  // of rules that evaluate each so many steps
 }  // namespace
 
 void FadedRates::Rate::NoteChange(double now, int64_t step) {
+  if (now == last && changed >= 0) return;
   if (now >= largest) {
     largest = now;
     changed = step;
     shortest = INT64_MAX;
     longest = 0;
-  } else if (now != last) {
+  } else {
     shortest = std::min(shortest, step - changed);
     longest = std::max(longest, step - changed);
     changed = step;

@@ -464,6 +464,8 @@ TEST(WeightUpdateRatioTest, ARateThatFadesEarlyLeavesTheTrainingStanding) {
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("since step 80"));
   EXPECT_THAT(Evaluate(kRule, {{"faded", "None"}}, halved, Profile::kCalibrated).findings,
               IsEmpty());
+  FakeSource at_times = Rates([](int64_t step) { return std::pow(0.5, step / 30); }, 500);
+  EXPECT_THAT(Evaluate(kRule, {}, at_times, Profile::kCalibrated).Checks(), Contains("faded"));
 }
 
 TEST(WeightUpdateRatioTest, SchedulesMayEndNearZeroOrBeginThere) {
