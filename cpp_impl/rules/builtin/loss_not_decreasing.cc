@@ -139,7 +139,8 @@ class LossNotDecreasing final : public Rule {
                                ReadLossName(each.tensor, findings.Place().mode).is_of_validation;
       return each.check != "above_chance" && each.check != "endless" && !is_held_out &&
              (HasFallingOther(each.worker, each.tensor) ||
-              (each.check == "increasing" && HasSteadySibling(each.worker, each.tensor)));
+              (each.check == "increasing" &&
+               HasSteadySibling(each.worker, each.tensor, findings.Place())));
     });
     culprits_.Report(findings);
     if (sign_) findings.AddClue(*std::exchange(sign_, std::nullopt));
@@ -224,7 +225,9 @@ class LossNotDecreasing final : public Rule {
       const double error = kSignificance * losses.error;
       falls_.Of(sample.Worker(), "")[std::string(sample.Tensor())] =
           !IsAtGuess(sample, losses) && (losses.has_fallen ? fall >= -error : fall > error);
-      rises_.Of(sample.Worker(), "")[std::string(sample.Tensor())] = -fall > error;
+      if (!(-fall > error)) {
+        steady_.Of(sample.Worker(), "")[std::string(sample.Tensor())] = sample.Place().step;
+      }
       NoteSign(sample, losses);
       if (FallsWithoutEnd(losses)) return OfferEndless(sample, losses);
     }
@@ -264,12 +267,12 @@ class LossNotDecreasing final : public Rule {
   }
 
   // One module may compute several losses in a step, as those of a discriminator and a generator.
-  bool HasSteadySibling(std::string_view worker, std::string_view loss) {
+  bool HasSteadySibling(std::string_view worker, std::string_view loss, const StepPlace &place) {
     const std::string_view module = loss.substr(0, loss.find_last_not_of("0123456789") + 1);
     if (!module.ends_with("_output_")) return false;
-    const auto &rises = rises_.Of(worker, "");
-    return std::any_of(rises.begin(), rises.end(), [&](const auto &each) {
-      return !each.second && each.first != loss && each.first.starts_with(module);
+    const auto &steady = steady_.Of(worker, "");
+    return std::any_of(steady.begin(), steady.end(), [&](const auto &each) {
+      return each.second == place.step && each.first != loss && each.first.starts_with(module);
     });
   }
 
@@ -400,8 +403,9 @@ class LossNotDecreasing final : public Rule {
   TensorStates<ChanceLevel> levels_;                 // by loss
   TensorStates<bool> learned_;                       // by worker: some loss fell
   TensorStates<std::map<std::string, bool>> falls_;  // by worker: whether each loss falls
-  TensorStates<std::map<std::string, bool>> rises_;  // by worker: whether each loss rises
-  TensorStates<Opponents> opponents_;                // by worker
+  // By worker: the last step at which each loss did not rise.
+  TensorStates<std::map<std::string, int64_t>> steady_;
+  TensorStates<Opponents> opponents_;  // by worker
   const Selector weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker
   std::map<std::string, WarmUp> warm_ups_;       // by worker

@@ -373,14 +373,14 @@ class StepHook(FrameworkHook):
         shown = model.without(applied, named) if self._is_training else named
         if shown:
             with self._late.batch():
-                self._save_each(*map(list, zip(*shown)))
+                self._save_each([name for name, _ in shown], [each for _, each in shown])
         model.watch_gradients(self._on_gradient_of, applied, named)
         model.watch_held(partial(OnHeldGradient, self))
 
     def _updated_parameters(self) -> FrozenSet[int]:
         """Returns the ids of the parameters of registered optimizers."""
-        each = [watched.parameters() for watched in self._optimizers]
-        return each[0] if len(each) == 1 else frozenset().union(*each)
+        of_each = [watched.parameters() for watched in self._optimizers]
+        return of_each[0] if len(of_each) == 1 else frozenset().union(*of_each)
 
     def _on_gradient_of(self, name: str, parameter: Any) -> OnGradient:
         return OnGradient(self, name, parameter)
