@@ -30,8 +30,8 @@ class OptimizerNames:
     def parameters_of(self, optimizer: Any, models: Sequence[RegisteredModel]) -> List[Any]:
         """Returns the current parameters that have a name, in the order of `names`."""
         parameters = [each for group in optimizer.param_groups for each in group["params"]]
-        # As long as a model has not changed, it holds its parameters: their ids stay theirs.  Whether
-        # it has, was looked at when it was called.
+        # As long as a model has not changed, it holds its parameters: their ids stay theirs.  Its
+        # calls look for changes.
         seen = ([id(each) for each in parameters], [(each.key, each.changes) for each in models])
         if seen != self._seen or self.unknown > 0:
             by_id = [model.names() for model in models]

@@ -58,7 +58,7 @@ class _Listener(Protocol):
 
 
 class _Known:
-    """An optimizer that was looked at: its name, and the rates that rules last heard of.
+    """What is known of an optimizer: its name, and the rates that rules last heard of.
 
     One of other models has no name yet.
     """
