@@ -28,7 +28,7 @@ constexpr std::string_view kModuleOutputs = R"(^(?!.*Loss).*_output_[0-3]$)";
 constexpr int64_t kFewestSamples = 8;
 constexpr int64_t kMostNumbers = 4096;
 constexpr int64_t kLongestOutput = 4096;  // of one sample
-constexpr int64_t kMostTensors = 4096;    // of a step
+constexpr int64_t kMostTensors = 4096;    // in a step
 constexpr size_t kFirst = 8;              // measurements at the start
 constexpr int64_t kSpacing = 4;           // steps between later ones
 // A training that has blown up leaves layers in this state, and other rules name its cause.

@@ -189,8 +189,7 @@ class LossInput final : public Rule {
 
   void EvaluateAxes(const Sample &sample) {
     SwappedAxes &axes = places_[std::string(sample.Worker())].axes;
-    axes.AddTargets(sample);
-    const auto found = axes.Found(limits_.patience);
+    const auto found = axes.AddTargets(sample, limits_.patience);
     if (!found) return;
     NoteEvaluated();
     const auto steps = static_cast<double>(found->steps);

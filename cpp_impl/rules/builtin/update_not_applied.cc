@@ -86,8 +86,7 @@ class UpdateNotApplied final : public Rule {
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
-    const std::optional<size_t> role = roles_.Of(tensor, membership);
-    return role == kWeights && IsOutput(tensor) ? std::nullopt : role;
+    return roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {

@@ -18,9 +18,10 @@ void SwappedAxes::AddInput(const Sample &sample, bool is_sequence) {
   now_.insert_or_assign(std::string(sample.Tensor()), Axes{form->shape[0], form->shape[1]});
 }
 
-void SwappedAxes::AddTargets(const Sample &targets) {
+std::optional<SwappedAxes::Swapped> SwappedAxes::AddTargets(const Sample &targets, int64_t steps) {
   const tensor::View *const form = targets.Form();
-  if (form == nullptr || form->shape.empty() || form->shape.size() >= kAxes) return;
+  if (form == nullptr || form->shape.empty() || form->shape.size() >= kAxes) return std::nullopt;
+  std::optional<Swapped> found;
   const int64_t samples = form->shape[0];
   for (const auto &[input, axes] : now_) {
     const int64_t second = axes.second;
@@ -32,16 +33,11 @@ void SwappedAxes::AddTargets(const Sample &targets) {
     if (!is_swapped && all_.find(input) == all_.end()) continue;
     Swapped &swapped = all_[input];
     swapped = {input, samples, second, is_swapped ? swapped.steps + 1 : 0};
+    if (!found && swapped.steps >= steps) found = swapped;
   }
   // Further losses of the step say nothing new.
   now_.clear();
-}
-
-std::optional<SwappedAxes::Swapped> SwappedAxes::Found(int64_t steps) const {
-  for (const auto &[input, swapped] : all_) {
-    if (swapped.steps >= steps) return swapped;
-  }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace smdebug::rules

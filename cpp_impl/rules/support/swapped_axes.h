@@ -17,8 +17,6 @@ class SwappedAxes {
  public:
   // Takes an input of a module, in the order in which modules end; `is_sequence`: of such a one.
   void AddInput(const Sample &sample, bool is_sequence);
-  // Takes the targets of a loss, one for each sample.
-  void AddTargets(const Sample &targets);
   void EndStep() {
     now_.clear();
     first_.reset();
@@ -30,8 +28,9 @@ class SwappedAxes {
     int64_t length;     // of the second one
     int64_t steps = 0;  // consecutive
   };
-  // Returns an input whose axes were swapped at so many consecutive steps with targets.
-  std::optional<Swapped> Found(int64_t steps) const;
+  // Takes the targets of a loss, one for each sample.  Returns an input of this step whose axes
+  // were swapped at `steps` consecutive steps with targets, or more.
+  std::optional<Swapped> AddTargets(const Sample &targets, int64_t steps);
 
  private:
   struct Axes {

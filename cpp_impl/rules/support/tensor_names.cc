@@ -27,7 +27,8 @@ bool HasPart(std::string_view name, std::string_view part) {
   return false;
 }
 
-// Returns true for inputs and outputs of modules, as "weights.0_output_0".
+// Returns true for inputs and outputs of modules, as "weights.0_output_0", and for copies of
+// weights that a script records, as "ema/fc.weight_output_0".
 bool IsOfModule(std::string_view tensor) {
   const std::string_view name = tensor.substr(0, tensor.find_last_not_of("0123456789") + 1);
   return name.size() < tensor.size() && (name.ends_with("_input_") || name.ends_with("_output_"));
@@ -84,11 +85,6 @@ std::string_view AsInGradient(std::string_view weight) {
     weight.remove_prefix(layer + kOfLayer.size());
   }
   return weight;
-}
-
-bool IsOutput(std::string_view tensor) {
-  const size_t end = tensor.find_last_not_of("0123456789");
-  return end + 1 < tensor.size() && tensor.substr(0, end + 1).ends_with("_output_");
 }
 
 bool IsMeantBy(std::string_view collection, std::string_view tensor) {

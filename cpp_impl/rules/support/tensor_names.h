@@ -40,10 +40,6 @@ std::string_view KindOfWeight(std::string_view weight);
 // output unchanged.
 std::string_view AsInGradient(std::string_view weight);
 
-// Reports whether the name of a tensor says that it is an output: "Net_output_0".  So are copies of
-// weights that a script records: "ema/fc.weight_output_0".
-bool IsOutput(std::string_view tensor);
-
 // Reports whether a tensor of a default collection is one of those the collection is named after.
 // The stored expressions are the original's and also match others: those of `weights` match
 // optimiser states such as `exp_avg/fc.weight`, those of `losses` match `loss_scale`.  Returns true

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 from typing import Any, Callable, Dict, List
 
 import numpy as np
@@ -548,3 +550,15 @@ def test_an_optimizer_whose_step_calls_that_of_its_class(out_dir, is_base_used, 
     assert trial.steps() == [0, 1, 2]
     recorded_changes = [trial.tensor("update/Sequential_0.weight").value(i) for i in range(3)]
     np.testing.assert_allclose(recorded_changes, changes, atol=1e-7)
+
+
+def test_the_hook_keeps_no_parameters_of_a_model_that_is_gone(out_dir):
+    model = model_of_two()
+    seen = [weakref.ref(each) for each in model.parameters()]
+    with recorded(out_dir, model) as hook:
+        x = batches(1)[0]
+        loss_of(model, x).backward()
+        hook.end_step()
+        del model
+        gc.collect()
+        assert [each() for each in seen] == [None] * len(seen)

@@ -171,8 +171,7 @@ static PyObject *Save(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   return Left(result, rest);
 }
 
-/* Saves the tensor at a place of a list, whose name is at a place of another one, unless it is
- * None. */
+/* Saves a tensor, whose name is at a place of a list, unless it is None. */
 static int SaveFrom(const Saver *saver, PyObject *names, Py_ssize_t place, PyObject *tensor,
                     PyObject **rest) {
   PyObject *given;

@@ -307,6 +307,19 @@ TEST(LossInputTest, SamplesLieAlongTheAxisThatTheLayerTakes) {
   EXPECT_THAT(OfSequences({16, 20, 4}, {16}, false).findings, IsEmpty());
 }
 
+TEST(LossInputTest, ALayerThatIsNoLongerCalledMixesNothing) {
+  FakeSource source;
+  source.Include("second_axis_samples", "rnn_input_0");
+  for (int64_t step = 0; step < 12; ++step) {
+    source.Step(step);
+    if (step < 6) source.Save("rnn_input_0", std::vector<double>(4 * 3, 1), {4, 3, 1});
+    source.Save("CrossEntropyLoss_input_1",
+                tensor::TensorOf<int64_t>(tensor::DType::kInt64, {0, 1, 2, step % 3}));
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Steps(),
+              testing::ElementsAre(4, 5));
+}
+
 TEST(LossInputTest, EitherAxisMayBeThatOfSamples) {
   EXPECT_THAT(OfSequences({20, 16, 4}, {16}).findings, IsEmpty());
   EXPECT_THAT(OfSequences({16, 16, 4}, {16}).findings, IsEmpty());

@@ -84,10 +84,10 @@ class RegisteredModel:
         "_is_named",
         "_module",
         "_outside",
+        "_none_without",
         "_versions",
         "_parameters",
         "_watched",
-        "_without",
         "is_stage",
         "is_in_parts",
         "key",
@@ -115,8 +115,8 @@ class RegisteredModel:
         self._gradients: Dict[int, Tuple[Any, str, Any]] = {}
         self._held: Optional[Tuple[Any, Any]] = None
         self._versions: Dict[str, int] = {}
-        # What `without` returned last, after which changes, and without which.
-        self._without: Optional[Tuple[int, FrozenSet[int], List[Tuple[str, Any]]]] = None
+        # After which changes, and without which, `without` returned nothing last.
+        self._none_without: Optional[Tuple[int, FrozenSet[int]]] = None
         # What the callbacks in `_gradients` were added for.
         self._watched: Any = None
 
@@ -154,11 +154,14 @@ class RegisteredModel:
         self, others: FrozenSet[int], named: List[Tuple[str, Any]]
     ) -> List[Tuple[str, Any]]:
         """Returns those of its parameters, as `named` returned them, whose ids are not others'."""
-        known, changes = self._without, self.changes
-        if known is None or known[0] != changes or known[1] is not others:
-            left = [each for each in named if id(each[1]) not in others]
-            known = self._without = (changes, others, left)
-        return known[2]
+        # A list that is kept would keep the parameters of a model that is gone.
+        known, changes = self._none_without, self.changes
+        if known is not None and known[0] == changes and known[1] is others:
+            return []
+        left = [each for each in named if id(each[1]) not in others]
+        if not left:
+            self._none_without = (changes, others)
+        return left
 
     def names(self) -> Dict[int, str]:
         """Returns the names of its current parameters by their ids."""
@@ -205,7 +208,6 @@ class RegisteredModel:
 
     def forget_parameters(self) -> None:
         """Holds only weak references to the parameters."""
-        self._without = None
         for parameters in self._parameters.values():
             parameters.forget()
 
