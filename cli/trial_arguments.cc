@@ -144,6 +144,7 @@ std::vector<std::pair<std::string, std::string>> TrialArguments::Settings() cons
 Trial TrialArguments::OpenAt(const std::string &path, const OnDamage &on_damage) const {
   TrialOptions options = Options(path, on_damage == nullptr);
   options.Set("wait_seconds", "0").Set("end_delay_seconds", "0").Set("missing_file_retries", "0");
+  if (on_damage != nullptr) options.Set("index_numbers", "false");
   ApplyTo(&options);
   RefuseMissingFolder(path);
   Trial trial = Trial::Open(path, options);

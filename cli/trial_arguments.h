@@ -28,9 +28,9 @@ class TrialArguments {
 
   // Opens the current contents of a trial: waits neither for a job to begin nor for late files, and
   // does not refresh by itself.  Index files that cannot be read are damage: if `on_damage` is
-  // given, it gets each of them, and the trial logs nothing.  Fails as smdebug::Trial::Open(), and
-  // with NOT_FOUND if the folder does not exist.  If there is no trial, the message names the
-  // trials below.
+  // given, it gets each of them, the trial logs nothing, and numbers are read from their records.
+  // Fails as smdebug::Trial::Open(), and with NOT_FOUND if the folder does not exist.  If there is
+  // no trial, the message names the trials below.
   Trial Open() const { return Open(path_); }
   // The same, but returns nothing for a place that exists and is not a trial.
   std::optional<Trial> OpenIfTrial() const;

@@ -74,7 +74,7 @@ smd_error *smd_trial_prefetch(smd_trial *trial, const smd_strings *tensors, cons
     for (const std::string &name : tensors->items) {
       SMD_ASSIGN_OR_RETURN(const auto tensor, analyze::Tensor::Find(trial->trial, name));
       for (size_t i = 0; i < step_count; ++i) {
-        SMD_RETURN_IF_ERROR(tensor.AddPlace(steps[i], known, "", &places));
+        SMD_RETURN_IF_ERROR(tensor.AddPlaceToRead(steps[i], known, &places));
       }
     }
     trial->trial->GetEventFiles().Prefetch(places);

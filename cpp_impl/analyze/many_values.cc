@@ -23,13 +23,6 @@ constexpr size_t kLargestChunk = 64;
 // The most records that are requested from a bucket in one go.
 constexpr size_t kRemoteBatch = 1024;
 
-// Returns the value that the record holds, or nothing if only the record says which it is.
-std::optional<tensor::Value> ValueOf(const KnownNumber &known, ValueBlocks *blocks) {
-  const std::optional<ElementBytes> element = ElementOf(known);
-  if (!element) return {};
-  return blocks->CopyOf(known.dtype, element->Span(), std::vector<int64_t>(known.rank, 1));
-}
-
 // Suppresses the refresh by queries.
 class HoldRefresh {
  public:
@@ -72,7 +65,7 @@ class Reading {
     blocks.Expect(entries_.size());
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (!entries_[i]) continue;
-      auto value = ValueOf(entries_[i]->number, &blocks);
+      auto value = blocks.ValueOf(entries_[i]->number);
       if (!value) continue;
       Keep(i, *std::move(value));
       entries_[i].reset();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "format/event_reader.h"
 #include "tensor/value.h"
@@ -17,6 +18,9 @@ struct RecordPlace {
   uint64_t length = 0;
   std::optional<uint32_t> crc32c;  // checked if it is known
 };
+
+// A tensor, or where the record with it lies.
+using ValueOrPlace = std::variant<tensor::Value, RecordPlace>;
 
 // A tensor read from a record.
 struct ReadTensor {

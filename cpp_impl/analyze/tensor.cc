@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyze/value_blocks.h"
 #include "base/strings.h"
 #include "tensor/statistics.h"
 
@@ -78,15 +79,17 @@ Result<std::optional<tensor::Value>> Tensor::TryRead(int64_t step, Mode mode,
                                                      const std::string &worker,
                                                      EntryKind kind) const {
   SMD_RETURN_IF_ERROR(trial_->Load());
-  std::optional<RecordPlace> place = trial_->PlaceAt(name_, step, mode, worker, kind);
-  if (!place) return std::optional<tensor::Value>();
-  auto read = trial_->GetEventFiles().Read(*place);
+  auto found = trial_->ValueOrPlaceAt(name_, step, mode, worker, kind);
+  if (!found) return std::optional<tensor::Value>();
+  if (auto *known = std::get_if<tensor::Value>(&*found)) return std::optional(std::move(*known));
+  auto read = trial_->GetEventFiles().Read(std::get<RecordPlace>(*found));
   if (!read.IsOk() && read.GetStatus().GetCode() != Code::kNotFound) return read.GetStatus();
   if (!read.IsOk() || !IsNameOf(kind, read->name)) return std::optional<tensor::Value>();
   return std::optional(std::move(read->value));
 }
 
 Result<tensor::Value> Tensor::Read(const StepEntries::Item &item) const {
+  if (auto known = ValueBlocks().ValueOf(item.entry.number)) return *std::move(known);
   SMD_ASSIGN_OR_RETURN(ReadTensor read, trial_->ReadTensorAt(name_, item));
   if (IsNameOf(item.entry.kind, read.name)) return std::move(read.value);
   return CorruptData(StrCat(trial_->Path(), "/", item.file),
@@ -123,6 +126,13 @@ Status Tensor::AddPlace(int64_t step, Mode mode, const std::string &worker,
   if (raw == nullptr) return NoValue(step, mode, items);
   AddPlaces(*raw, places);
   return Status::Ok();
+}
+
+Status Tensor::AddPlaceToRead(int64_t step, Mode mode, std::vector<RecordPlace> *places) const {
+  SMD_RETURN_IF_ERROR(trial_->Load());
+  const auto found = trial_->ValueOrPlaceAt(name_, step, mode, "", EntryKind::Raw());
+  if (found && std::holds_alternative<tensor::Value>(*found)) return Status::Ok();
+  return AddPlace(step, mode, "", places);
 }
 
 Result<std::vector<int64_t>> Tensor::Shape(int64_t step, Mode mode,

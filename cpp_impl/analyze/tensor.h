@@ -38,6 +38,8 @@ class Tensor {
   // reading reveals.
   Status AddPlace(int64_t step, Mode mode, const std::string &worker,
                   std::vector<RecordPlace> *places) const;
+  // The same for the first worker, but adds nothing if the index file has the value.
+  Status AddPlaceToRead(int64_t step, Mode mode, std::vector<RecordPlace> *places) const;
   Result<std::vector<int64_t>> Shape(int64_t step, Mode mode, const std::string &worker) const;
   Result<tensor::Value> Reduction(int64_t step, Mode mode, const std::string &worker,
                                   tensor::Reduction reduction) const;

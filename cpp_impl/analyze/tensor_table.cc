@@ -88,7 +88,7 @@ void TensorTable::AddRecords(const format::IndexFile &index) {
       row.kind = EntryKind::Of(saved->reduction);
       name = saved->tensor;
     }
-    if (location.number) {
+    if (location.number && keeps_numbers_) {
       row.number = {location.number->number, location.number->dtype, location.number->rank};
     }
     row.tensor = GetOrCreate(name).Number();

@@ -59,7 +59,8 @@ class TensorEntries {
 // For one thread at a time.
 class TensorTable {
  public:
-  TensorTable() = default;
+  // Without `keeps_numbers`, forgets the numbers that index files have.
+  explicit TensorTable(bool keeps_numbers = true) : keeps_numbers_(keeps_numbers) {}
   TensorTable(const TensorTable &) = delete;  // its tensors refer to it
   TensorTable &operator=(const TensorTable &) = delete;
 
@@ -86,6 +87,7 @@ class TensorTable {
   TensorEntries &GetOrCreate(std::string_view name);
   void AddRecords(const format::IndexFile &index);
 
+  const bool keeps_numbers_;
   IndexedFiles files_;
   std::vector<IndexedFiles::Row> rows_;  // of the file that is added
   std::unordered_map<std::string_view, std::unique_ptr<Tensor>> tensors_;  // by name

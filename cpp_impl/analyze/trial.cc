@@ -66,7 +66,8 @@ Trial::Trial(std::string path, TrialOptions options, std::shared_ptr<storage::St
       once_log_(options_.logger),
       event_files_(store_),
       scanner_(store_, options_.range),
-      steps_(options_.incomplete_window) {}
+      steps_(options_.incomplete_window),
+      tensors_(options_.uses_index_numbers) {}
 
 Result<std::shared_ptr<Trial>> Trial::Make(std::string_view path, TrialOptions options) {
   path = Trim(path);

@@ -97,9 +97,10 @@ class Trial {
                                                 const std::string &worker, EntryKind kind) const;
   // Returns where the record of each entry lies; an empty place for none.
   std::vector<RecordPlace> PlacesOf(std::span<const std::optional<Entry>> entries) const;
-  // Returns where the only record of that kind lies.  Does not refresh.
-  std::optional<RecordPlace> PlaceAt(const std::string &name, int64_t step, Mode mode,
-                                     const std::string &worker, EntryKind kind) const;
+  // Returns what the only record of that kind holds, or where it lies if its index file does not
+  // say that.  Does not refresh.
+  std::optional<ValueOrPlace> ValueOrPlaceAt(const std::string &name, int64_t step, Mode mode,
+                                             const std::string &worker, EntryKind kind) const;
   // Returns the records of every tensor at a global step, without shapes.  Does not refresh.
   StepRecords RecordsAt(int64_t global_step) const;
   // Between the two, records that were read are kept for later readers.  Calls nest.

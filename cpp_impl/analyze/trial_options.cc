@@ -14,6 +14,11 @@ Result<int64_t> Count(std::string_view option, std::string_view value) {
   return InvalidConfig(StrCat(option, " is '", value, "'; it must be a whole number >= 0"));
 }
 
+Result<bool> Switch(std::string_view option, std::string_view value) {
+  if (const std::optional<bool> parsed = ParseBool(value)) return *parsed;
+  return InvalidConfig(StrCat(option, " is '", value, "'; it must be true or false"));
+}
+
 Result<Clock::Duration> Seconds(std::string_view option, std::string_view value) {
   const std::optional<double> parsed = ParseDouble(value);
   constexpr double kYear = 365.0 * 86400;
@@ -56,11 +61,13 @@ Status TrialOptions::Set(std::string_view option, std::string_view value) {
     SMD_ASSIGN_OR_RETURN(end_delay, Seconds(option, value));
   } else if (option == "missing_file_retries") {
     SMD_ASSIGN_OR_RETURN(missing_file_retries, Count(option, value));
+  } else if (option == "index_numbers") {
+    SMD_ASSIGN_OR_RETURN(uses_index_numbers, Switch(option, value));
   } else {
     return InvalidArgument(StrCat(
         "a trial has no option '", option.substr(0, 64), "'",
         DidYouMean(option, {"name", "first_step", "end_step", "wait_seconds", "incomplete_window",
-                            "end_delay_seconds", "missing_file_retries"})));
+                            "end_delay_seconds", "missing_file_retries", "index_numbers"})));
   }
   return Status::Ok();
 }

@@ -26,6 +26,7 @@ struct TrialOptions {
   int64_t incomplete_window = 1000;
   Clock::Duration end_delay = std::chrono::seconds(1);
   int64_t missing_file_retries = 100;
+  bool uses_index_numbers = true;
   storage::StoreOptions store_options;
   Logger logger;
 

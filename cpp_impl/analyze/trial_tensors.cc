@@ -3,6 +3,7 @@
 
 #include "analyze/joined_parts.h"
 #include "analyze/trial.h"
+#include "analyze/value_blocks.h"
 #include "base/strings.h"
 #include "format/paths.h"
 
@@ -207,13 +208,16 @@ RecordPlace Trial::PlaceOf(const Entry &entry) const {
   return place;
 }
 
-std::optional<RecordPlace> Trial::PlaceAt(const std::string &name, int64_t step, Mode mode,
-                                          const std::string &worker, EntryKind kind) const {
+std::optional<ValueOrPlace> Trial::ValueOrPlaceAt(const std::string &name, int64_t step, Mode mode,
+                                                  const std::string &worker, EntryKind kind) const {
   const MutexLock lock(mutex_);
   const TensorEntries *tensor = tensors_.Find(name);
   if (tensor == nullptr) return {};
   for (const Entry &entry : OfWorker(EntriesOf(*tensor, step, mode), worker)) {
-    if (entry.kind == kind) return entry.parts == 0 ? std::optional(PlaceOf(entry)) : std::nullopt;
+    if (entry.kind != kind) continue;
+    if (entry.parts != 0) return {};
+    if (auto known = ValueBlocks().ValueOf(entry.number)) return *std::move(known);
+    return PlaceOf(entry);
   }
   return {};
 }

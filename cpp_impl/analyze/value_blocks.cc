@@ -28,4 +28,10 @@ tensor::Value ValueBlocks::CopyOf(tensor::DType dtype, ByteSpan bytes, std::vect
   return value;
 }
 
+std::optional<tensor::Value> ValueBlocks::ValueOf(const KnownNumber &known) {
+  const std::optional<ElementBytes> element = ElementOf(known);
+  if (!element) return {};
+  return CopyOf(known.dtype, element->Span(), std::vector<int64_t>(known.rank, 1));
+}
+
 }  // namespace smdebug::analyze

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "analyze/entry.h"
 #include "base/bytes.h"
 #include "tensor/value.h"
 
@@ -17,6 +19,9 @@ class ValueBlocks {
  public:
   // Returns a value with a copy of the bytes, aligned to the size of one element.
   tensor::Value CopyOf(tensor::DType dtype, ByteSpan bytes, std::vector<int64_t> shape);
+
+  // Returns the value that a record holds, or nothing if only the record says which it is.
+  std::optional<tensor::Value> ValueOf(const KnownNumber &known);
 
   // Begins a new block for at most `count` values, so that a block is no larger than they need.
   void Expect(size_t count) {

@@ -27,7 +27,8 @@ def test_same_answers_as_from_a_folder(command, code, stored, smdebug):
     assert of_bucket.replace(BUCKET, "run") == smdebug(command.format("run"), code)
 
 
-def test_verify(stored, smdebug):
+@pytest.mark.parametrize("at", [80, -10], ids=["a tensor", "a number that the index has too"])
+def test_verify(stored, smdebug, at):
     records = smdebug("verify run").partition(": ")[2].partition(",")[0]
     assert smdebug(f"verify {BUCKET}") == f"{BUCKET}: {records}, no faults\n"
     [page] = stored.client().list_objects_v2(
@@ -35,7 +36,7 @@ def test_verify(stored, smdebug):
     )["Contents"]
     body = stored.client().get_object(Bucket="my-bucket", Key=page["Key"])["Body"].read()
     damaged = bytearray(body)
-    damaged[80] ^= 1
+    damaged[at] ^= 1
     stored.client().put_object(Bucket="my-bucket", Key=page["Key"], Body=bytes(damaged))
     [fault, _] = smdebug.objects(f"verify {BUCKET} --json", 10)
     assert (fault["code"], fault["step"]) == ("CORRUPT_DATA", 7)

@@ -203,6 +203,23 @@ def test_rules_ask_for_the_index_files_of_numbers_only(service):
     assert service.asked("GetObject", "/events/") == []
 
 
+def test_a_scalar_is_no_request(service):
+    with smd.Hook(
+        f"s3://{BUCKET}/jobs/run",
+        save_config=smd.SaveConfig(save_interval=1),
+        options=service.options(),
+    ) as hook:
+        for step in range(STEPS):
+            with hook.step(smd.modes.TRAIN):
+                hook.save_scalar("loss", step / 4)
+    trial = open_trial(service, f"s3://{BUCKET}/jobs/run")
+    loss = trial.tensor("scalar/loss")
+    service.requests.clear()
+    trial.prefetch(["scalar/loss"], range(STEPS))
+    assert [loss.value(step) for step in range(STEPS)] == [[step / 4] for step in range(STEPS)]
+    assert service.asked("GetObject") == []
+
+
 def test_a_record_is_read_without_the_others(service):
     with smd.Hook(
         f"s3://{BUCKET}/jobs/run",

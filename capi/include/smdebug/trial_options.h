@@ -27,6 +27,9 @@ SMD_FALLIBLE smd_trial_options_new(smd_trial_options **out) SMD_NOEXCEPT;
  *   missing_file_retries      how often, 2 s apart, to look for an event file
  *                             that an index file names and that is missing
  *                             (SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT, "100")
+ *   index_numbers             take single numbers from index files, which are read anyway
+ *                             ("true"); "false": read each from its record, as a search
+ *                             for damage in event files must
  *   s3_...                    see smdebug/store.h
  *
  * Fails: INVALID_ARGUMENT (unknown name; the message names the nearest),

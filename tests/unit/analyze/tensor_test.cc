@@ -110,6 +110,41 @@ TEST_F(TensorTest, HasItsValueByEitherNumber) {
   EXPECT_THAT(Value(0, Mode::kEval), ElementsAre(1));
 }
 
+// A step whose index file has the number 0.5 for the record, which holds another, to tell them
+// apart.  Its event file need not exist.
+StepFiles StepWithNumber(int64_t step, const std::string &name = "a") {
+  StepFiles files(step);
+  files.Add(name, {7});
+  files.Index().tensors[0].number = {0.5, tensor::DType::kFloat32, 2, 1};
+  return files;
+}
+
+TEST_F(TensorTest, ANumberOfTheIndexNeedsNoEventFile) {
+  StepWithNumber(0).PutIndex(*store_);
+  StepWithNumber(1, "smdebug/reductions/mean/a").PutIndex(*store_);
+  store_->SetReadsAtOnce(32);
+  EXPECT_THAT(Value(0), ElementsAre(0.5F));
+  EXPECT_THAT(Take(Find().Shape(0, Mode::kGlobal, "")), ElementsAre(1, 1));
+  for (const int64_t step : {0, 1}) {
+    const auto mean = Find().Reduction(step, Mode::kGlobal, "", kMean);
+    EXPECT_EQ(Take(tensor::ToDouble(Take(mean))), 0.5) << step;
+  }
+  std::vector<RecordPlace> places;
+  Expect(Find().AddPlaceToRead(0, Mode::kGlobal, &places));
+  EXPECT_THAT(places, IsEmpty());
+  EXPECT_THAT(waits_, IsEmpty());
+}
+
+TEST_F(TensorTest, NumbersComeFromTheirRecordsIfTheIndexIsNotToBeUsed) {
+  Expect(options_.Set("index_numbers", "false"));
+  StepWithNumber(0).Put(*store_);
+  EXPECT_THAT(Value(0), ElementsAre(7));
+  EXPECT_THAT(Take(Find().Shape(0, Mode::kGlobal, "")), ElementsAre(1));
+  std::vector<RecordPlace> places;
+  Expect(Find().AddPlaceToRead(0, Mode::kGlobal, &places));
+  EXPECT_EQ(places.size(), 1U);
+}
+
 TEST_F(TensorTest, OfSeveralWorkersTheFirstThatHasItUnlessOneIsNamed) {
   PutWorkers();
   StepFiles(0, "worker_1").Add("a", {1}).Put(*store_);

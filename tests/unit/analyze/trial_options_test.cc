@@ -36,6 +36,7 @@ TEST(TrialOptions, AreSetByName) {
   set("incomplete_window", "7");
   set("end_delay_seconds", "0");
   set("missing_file_retries", "3");
+  set("index_numbers", "false");
   EXPECT_EQ(options.name, "my trial");
   EXPECT_EQ(options.range.first, 10);
   EXPECT_EQ(options.range.end, 20);
@@ -43,6 +44,7 @@ TEST(TrialOptions, AreSetByName) {
   EXPECT_EQ(options.incomplete_window, 7);
   EXPECT_EQ(options.end_delay, seconds(0));
   EXPECT_EQ(options.missing_file_retries, 3);
+  EXPECT_FALSE(options.uses_index_numbers);
   EXPECT_TRUE(options.Check().IsOk());
 }
 
@@ -55,6 +57,8 @@ TEST(TrialOptions, NameWhatIsWrong) {
   EXPECT_TRUE(options.Set("wait_seconds", "1e300").IsOk()) << "for ever";
   EXPECT_THAT(options.Set("incomplete_window", "many").Message(),
               HasSubstr("incomplete_window is 'many'"));
+  EXPECT_THAT(options.Set("index_numbers", "maybe").Message(),
+              HasSubstr("index_numbers is 'maybe'; it must be true or false"));
   const Status unknown = options.Set("wait_second", "1");
   EXPECT_EQ(unknown.GetCode(), Code::kInvalidArgument);
   EXPECT_THAT(unknown.Message(), HasSubstr("did you mean 'wait_seconds'?"));
