@@ -230,7 +230,7 @@ constexpr ParameterSpec kLossParameters[] = {
 
 // Norms are compared with those of the same elements at other steps, by wide limits.  To read all
 // elements takes a processor longer than all other rules of the set.
-constexpr ParameterSpec kSampleOfNorm = {kSample.name, "0", "16384", kSample.meaning};
+constexpr ParameterSpec kSampleOfNorm = {kSample.name, "0", "8192", kSample.meaning};
 
 constexpr ParameterSpec kNormParameters[] = {
     kDeviations,
