@@ -389,6 +389,20 @@ def test_a_loop(out_dir, rules):
     np.testing.assert_array_equal(value, twin.weight.grad)
 
 
+def test_a_rule_set_judges_one_training_and_stops_no_other(out_dir, caplog):
+    """As in a cross-validation that makes its rule set before the loop."""
+    settings = {"save_config": EVERY_STEP, "include_collections": ["gradients"]}
+    settings["rules"] = RuleSet().add("VanishingGradient")
+    for fold in range(2):
+        model = nn.Linear(4, 2)
+        with recording(f"{out_dir}/{fold}", model, **settings) as hook:
+            model(torch.ones(3, 4)).sum().backward()
+        assert hook.take_findings() == []
+        assert smd.create_trial(f"{out_dir}/{fold}").steps() == [0]
+    assert "make one rule set for each" in caplog.text
+    assert "no rule evaluates this training" in caplog.text
+
+
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_a_loop_with_accelerate(out_dir, order):
     from accelerate import Accelerator

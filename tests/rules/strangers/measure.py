@@ -30,7 +30,7 @@ from typing import Any
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 os.environ.setdefault("KERAS_BACKEND", "jax")
 HERE = Path(__file__).parent
-WRITERS = ("fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+WRITERS = ("fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 sys.path.append(str(HERE.parent))
 
 import numpy as np
@@ -67,25 +67,26 @@ class Outcome:
 class Record:
     """What a training records with, as the writers of scripts do."""
 
-    def __init__(self, folder: Path, rules: RuleSet) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._count = 0
+        self.rule_sets: list[RuleSet] = []  # one for each recording
         self._settings = {
-            "rules": rules,
             "include_collections": ["losses"],
             "save_config": smd.SaveConfig(save_interval=500),
         }
 
-    def _next(self) -> str:
-        self._count += 1
-        return str(self._folder / str(self._count))
+    def _next(self) -> tuple[str, RuleSet]:
+        """Returns the folder and the rules of a recording that begins."""
+        self.rule_sets.append(RuleSet().add_all())
+        return str(self._folder / str(len(self.rule_sets))), self.rule_sets[-1]
 
     @contextlib.contextmanager
     def __call__(self, model: Any, optimizer: Any = None, criterion: Any = None) -> Iterator[Any]:
         optimizers = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
         given = [each for each in optimizers if each is not None]
+        out_dir, rules = self._next()
         with integrations.recording(
-            self._next(), model, *given, loss=criterion, **self._settings
+            out_dir, model, *given, loss=criterion, rules=rules, **self._settings
         ) as hook:
             yield hook
 
@@ -98,7 +99,9 @@ class Record:
             hook.set_mode(smd.modes.TRAIN)
 
     def callback(self, framework: str) -> Any:
-        return getattr(integrations, CALLBACKS[framework])(self._next(), **self._settings)
+        out_dir, rules = self._next()
+        kind = getattr(integrations, CALLBACKS[framework])
+        return kind(out_dir, rules=rules, **self._settings)
 
 
 def seed_all(seed: int) -> None:
@@ -117,15 +120,15 @@ def silent() -> Iterator[None]:
 
 def judge(outcome: Outcome, training: Callable[[Record], None]) -> Outcome:
     """Trains in a folder of its own, and notes what the rules say."""
-    rules = RuleSet().add_all()
     folder = Path(tempfile.mkdtemp(prefix="smdebug-strangers-"))
     before = os.getcwd()
     seed_all(outcome.seed)
     registry.SCORES.clear()
+    record = Record(folder)
     try:
         os.chdir(folder)
         with silent():
-            training(Record(folder, rules))
+            training(record)
     except Exception:
         outcome.error = traceback.format_exc()
     finally:
@@ -133,11 +136,12 @@ def judge(outcome: Outcome, training: Callable[[Record], None]) -> Outcome:
         shutil.rmtree(folder, ignore_errors=True)
     if registry.SCORES:
         outcome.score = registry.SCORES[-1][0]
-    for result in rules.results():
-        if result.first is not None:
-            told = outcome.findings if result.first.level is Level.FINDING else outcome.looks
-            told.append(f"{result.rule}: {result.message}")
-    outcome.causes = [(each.id, round(each.confidence, 3)) for each in rules.diagnose()]
+    for rules in record.rule_sets:
+        for result in rules.results():
+            if result.first is not None:
+                told = outcome.findings if result.first.level is Level.FINDING else outcome.looks
+                told.append(f"{result.rule}: {result.message}")
+        outcome.causes += [(each.id, round(each.confidence, 3)) for each in rules.diagnose()]
     return outcome
 
 

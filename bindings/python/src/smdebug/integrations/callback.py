@@ -7,7 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Type, TypeVar
 
 from smdebug.core.logger import get_logger
-from smdebug.exceptions import SMDebugValueError
+from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError
 
 if TYPE_CHECKING:
     from smdebug.rules.rule_set import RuleSet
@@ -109,10 +109,20 @@ class RecordingCallback:
                 self._finalizer = weakref.finalize(self, _close_in, os.getpid(), self._hook)
                 # At exit, open hooks are closed anyway.
                 self._finalizer.atexit = False
-            if self._rules is not None:
-                self._hook.attach(self._rules)
+            self._attach()
             self._is_open = True
         return self._hook
+
+    def _attach(self) -> None:
+        """Attaches the rules, unless they are those of another training, which goes on."""
+        if self._rules is None:
+            return
+        try:
+            self._hook.attach(self._rules)
+        except SMDebugRuntimeError as error:
+            if error.code != "WRONG_STATE":
+                raise
+            get_logger().warning("%s; no rule evaluates this training", error)
 
     def _begin(self) -> Any:
         """Begins the training.  Returns the hook; None for a second training."""
