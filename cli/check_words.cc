@@ -48,9 +48,12 @@ constexpr std::array kWords =
                           {"shrunk", "weights shrink"},
                           {"small", "too small"},
                           {"sorted", "samples sorted by class"},
+                          {"statistics", "statistics not learned"},
                           {"stunted", "too small"},
                           {"tiny_updates", "updates too small to learn"},
-                          {"unused", "no gradient at any step"}});
+                          {"training_mode", "evaluated in training mode"},
+                          {"unused", "no gradient at any step"},
+                          {"warmup", "warm-up without an end"}});
 
 struct Measured {
   std::string_view rule;
@@ -122,6 +125,10 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"TensorVariance", "*", {"variance", ""}},
     {"TreeDepth", "*", {"depth", ""}},
     {"UnchangedTensor", "*", {"equal values in a row", ""}},
+    {"UnusualSettings", "dropout", {"probability of a 0", ""}},
+    {"UnusualSettings", "statistics", {"part that is as at first", ""}},
+    {"UnusualSettings", "training_mode", {"evaluations in training mode", ""}},
+    {"UnusualSettings", "warmup", {"last rise, of the whole training", ""}},
     {"UpdateNotApplied", "accumulating", {"time without a reset", "steps"}},
     {"UpdateNotApplied", "few_digits", {"time without a change", "steps"}},
     {"UpdateNotApplied", "growing", {"time of growth", "steps"}},

@@ -11,7 +11,7 @@ struct Advice {
   std::string_view text;
 };
 
-constexpr std::array<Advice, 48> kAdvice = {{
+constexpr std::array<Advice, 49> kAdvice = {{
     {"VanishingGradient",
      "Normalise between layers, add connections around them, or use ReLU and an "
      "initialisation that suits it. In findings of the check 'unused', the parameter "
@@ -88,6 +88,10 @@ constexpr std::array<Advice, 48> kAdvice = {{
     {"LeftInEvaluation",
      "Call model.train() after each evaluation. If only some layers are to stay as they are, "
      "call eval() on these."},
+    {"UnusualSettings",
+     "Give a dropout the probability of a 0, and a warm-up fewer updates than the training has. "
+     "Call model.eval() before each evaluation, and leave the momentum of batch normalisation at "
+     "its default."},
     {"LossInput",
      "Remove the softmax, the sigmoid or the activation after the last layer, or use a loss that "
      "takes probabilities. Give outputs and targets the same shape. Keep out of the inputs what is "

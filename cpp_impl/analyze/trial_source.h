@@ -22,6 +22,7 @@ class TrialSource : public rules::Source, private rules::Membership {
   Status WaitForStepUntil(int64_t step, const Deadline &deadline) override;
   double WallSecondsOf(int64_t step) override;
   Result<std::optional<int64_t>> NextStep(int64_t step) override;
+  Result<bool> HasEnded() override { return trial_->HasEnded(); }
   Result<bool> IsComplete(int64_t step) override;
   Result<rules::StepPlace> PlaceOf(int64_t step) override { return ahead_.PlaceOf(step); }
   Status VisitStep(int64_t step, const Wants &wants, const Visit &visit) override;

@@ -131,6 +131,15 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "Give the layer batch_first=True if samples lie along the first axis of what it gets. Else "
      "swap the first two axes before it, and swap them back after it.",
      "docs/diagnosis.md#axes_swapped"},
+    {"dropout_too_strong", "a dropout drops most of its input",
+     "Check whether the probability that is set is that to keep: PyTorch takes that of a 0. Values "
+     "of "
+     "0.1 to 0.5 are usual.",
+     "docs/diagnosis.md#dropout_too_strong"},
+    {"not_in_evaluation", "the model is not made ready for evaluations",
+     "Call eval() before each evaluation, and train() after it. Leave the momentum of batch "
+     "normalisation at its default, or train it for more batches than one divided by it.",
+     "docs/diagnosis.md#not_in_evaluation"},
     {"shard_shared", "workers read the same samples",
      "Give each worker its own rank and the number of all workers where the data is divided. Print "
      "the first indices of a batch on two workers.",

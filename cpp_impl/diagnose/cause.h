@@ -38,6 +38,8 @@ enum class Cause : uint8_t {
   kDecayTooStrong,
   kActivationMissing,
   kAxesSwapped,
+  kDropoutTooStrong,
+  kNotInEvaluation,
   kShardShared,
   kTieBroken,
   kExpertsStarved,
@@ -47,7 +49,7 @@ enum class Cause : uint8_t {
   kLogitsDrift,
   kComputedWrong,
 };
-inline constexpr size_t kCauses = 37;
+inline constexpr size_t kCauses = 39;
 
 // What users read about a cause.
 struct CauseText {

@@ -12,7 +12,7 @@
 namespace smdebug::diagnose {
 
 // One weight for each of the table's causes, in hundredths, then one for "none of these".
-inline constexpr size_t kMostWeights = 30;
+inline constexpr size_t kMostWeights = 32;
 using Weights = std::array<int16_t, kMostWeights>;
 
 struct Row {

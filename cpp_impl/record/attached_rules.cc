@@ -129,6 +129,13 @@ void AttachedRules::DiscardStep(int64_t step) {
   }
 }
 
+void AttachedRules::EndJob() {
+  const MutexLock run_lock(run_mutex_);
+  if (!rules_ || turn_) return;
+  rules_->EndJob();
+  CollectResults(*rules_);
+}
+
 void AttachedRules::AbortStep(int64_t step) noexcept {
   std::shared_ptr<LiveRules> replaced;  // destroyed without the lock
   const MutexLock run_lock(run_mutex_);

@@ -56,6 +56,8 @@ class AttachedRules {
   void EndStep(int64_t step);
   // Ends the newest step, whose findings do not count.
   void DiscardStep(int64_t step);
+  // Ends the job, all of whose steps have ended.
+  void EndJob();
   // Ends a step after a lack of memory.  Needs no memory.  -1: no step has begun.
   void AbortStep(int64_t step) noexcept;
 

@@ -508,6 +508,7 @@ Status Hook::WriteTheEnd() {
   // A process that saved nothing has no claim so far, and must not end another's trial.
   KeepFirst(&first, AcquireClaim());
   KeepFirst(&first, WriteLeftovers());
+  rules_.EndJob();
   if (is_recording_ && CollectionsText() != collections_text_) PutCollections();
   // The service ends the job's trial by itself.
   if (is_recording_ && !Environment("TRAINING_JOB_NAME")) {

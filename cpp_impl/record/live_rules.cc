@@ -78,6 +78,11 @@ void LiveRules::DiscardStep() {
   action_ = rules::Action::kContinue;
 }
 
+void LiveRules::EndJob() {
+  findings_.clear();
+  evaluation_.EndJob(&findings_);
+}
+
 bool LiveRules::IsIn(std::string_view collection, std::string_view tensor) const {
   const config::CollectionPtr found = collections_.Find(collection);
   if (!found) return false;

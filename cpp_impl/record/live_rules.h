@@ -37,6 +37,8 @@ class LiveRules final : private rules::Membership {
   void EndStep();
   // Ends a step whose findings do not count.
   void DiscardStep();
+  // Ends the job, whose findings are those of its last step.
+  void EndJob();
   void SkipStep() { action_ = rules::Action::kContinue; }
 
   // Returns the most severe action that the findings of the last step recommend.

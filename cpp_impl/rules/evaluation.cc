@@ -214,6 +214,17 @@ void Evaluation::NoteTime(double wall_seconds, std::vector<Finding> *found) {
   Publish();
 }
 
+void Evaluation::EndJob(std::vector<Finding> *found) {
+  if (std::exchange(set_->ended_at_, set_->last_step_) == set_->last_step_) return;
+  for (size_t i = 0; i < set_->entries_.size(); ++i) {
+    if (set_->entries_[i].has_ended) continue;
+    Findings findings(set_->last_place_);
+    set_->entries_[i].rule->EndJob(findings);
+    Note(i, findings, found);
+  }
+  Publish();
+}
+
 void Evaluation::Note(size_t index, Findings &findings, std::vector<Finding> *found) {
   if (findings.All().empty() && findings.Clues().empty()) return;
   const RuleSet::Entry &entry = set_->entries_[index];
@@ -310,12 +321,23 @@ Status Evaluation::Wait(Source &source, int64_t step, const Range &range, const 
   }
 }
 
+Status Evaluation::EndIfOver(Source &source, const Range &range, const Report &report) {
+  if (range.end || set_->last_step_ < range.first) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(const bool has_ended, source.HasEnded());
+  if (!has_ended) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, NextStepAfter(source, set_->last_step_));
+  if (next) return Status::Ok();
+  std::vector<Finding> found;
+  EndJob(&found);
+  return Tell(found, range, report);
+}
+
 Status Evaluation::Follow(Source &source, const Range &range, const Report &report, Clock &clock) {
   std::optional<int64_t> step = After(set_->last_step_);
   if (step) step = std::max(*step, range.first);
   while (IsBeforeEnd(step, range)) {
     const Status status = Wait(source, *step, range, report, clock);
-    if (status.GetCode() == Code::kNoMoreData) return Status::Ok();
+    if (status.GetCode() == Code::kNoMoreData) return EndIfOver(source, range, report);
     if (status.GetCode() == Code::kStepUnavailable) {
       SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, NextStepAfter(source, *step));
       step = next ? next : After(*step);
@@ -330,7 +352,7 @@ Status Evaluation::Follow(Source &source, const Range &range, const Report &repo
 
 Status Evaluation::Run(Source &source, const Range &range, const Report &report, Clock &clock) {
   SMD_RETURN_IF_ERROR(EvaluateKnown(source, range, report));
-  return range.follows ? Follow(source, range, report, clock) : Status::Ok();
+  return range.follows ? Follow(source, range, report, clock) : EndIfOver(source, range, report);
 }
 
 }  // namespace smdebug::rules

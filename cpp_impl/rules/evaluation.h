@@ -68,6 +68,9 @@ class Evaluation {
   void EndStep(std::vector<Finding> *found);
   // Ends a step and discards its findings.
   void PassStep();
+  // Lets rules end the job, if steps were evaluated since it was last ended.  Appends what they
+  // find, at the last step.
+  void EndJob(std::vector<Finding> *found);
 
  private:
   explicit Evaluation(std::shared_ptr<RuleSet> set) : set_(std::move(set)) {}
@@ -75,6 +78,8 @@ class Evaluation {
   RuleSet::Known &Find(std::string_view tensor, const Membership &membership);
   Status EvaluateKnown(Source &source, const Range &range, const Report &report);
   Status EvaluateStep(Source &source, int64_t step, bool is_reported, std::vector<Finding> *found);
+  // Ends the job, if the source has ended and has no further step.
+  Status EndIfOver(Source &source, const Range &range, const Report &report);
   Status Follow(Source &source, const Range &range, const Report &report, Clock &clock);
   Status Wait(Source &source, int64_t step, const Range &range, const Report &report, Clock &clock);
   // Lets rules end the step.  Rules that read a source read `source` if it is not NULL.

@@ -40,6 +40,7 @@ constexpr std::array kRules = {
     &kLossInput,
     &kInputScale,
     &kLeftInEvaluation,
+    &kUnusualSettings,
     &kRepeatedBatch,
     &kSharedShard,
     &kTiedWeightsBroken,

@@ -78,6 +78,9 @@ class Rule {
   // Called after the last tensor of a step, even if the rule needs none of its tensors.
   virtual void EndStep(Findings &findings) { (void)findings; }
 
+  // Called when the job has ended, after its last step; again if it goes on and ends once more.
+  virtual void EndJob(Findings &findings) { (void)findings; }
+
   // Reports whether the rule needs the times at which steps were recorded.
   virtual bool NeedsTimes() const { return false; }
   // Called while no step arrives, with the time in seconds since 1970.

@@ -79,6 +79,7 @@ Status RuleSet::Reset() {
   job_.reset();
   last_step_ = -1;
   last_place_ = {-1, Mode::kGlobal, -1};
+  ended_at_ = -1;
   return Status::Ok();
 }
 

@@ -102,6 +102,7 @@ class RuleSet {
   config::SaveConfig saves_;
   int64_t last_step_ = -1;                       // also set if the step was not evaluated
   StepPlace last_place_{-1, Mode::kGlobal, -1};  // of the last evaluated step
+  int64_t ended_at_ = -1;                        // the last step when the job was last ended
   std::unordered_map<std::string, Known, Hash, std::equal_to<>> names_;
   uint32_t numbers_ = 0;  // given so far; never given again, since rules keep them
 };

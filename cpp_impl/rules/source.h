@@ -39,6 +39,9 @@ class Source {
   // Returns the first known step at or after `step`.
   virtual Result<std::optional<int64_t>> NextStep(int64_t step) = 0;
 
+  // Reports whether the job has ended: no further step comes.
+  virtual Result<bool> HasEnded() { return false; }
+
   // Reports whether all workers have written a known step.
   virtual Result<bool> IsComplete(int64_t step) {
     (void)step;

@@ -224,7 +224,7 @@ static void one_job(const char *path) {
 
 static void builtin_rules(void) {
   const size_t count = smd_builtin_rule_count();
-  EXPECT(count == 48 && smd_builtin_rule(count) == NULL);
+  EXPECT(count == 49 && smd_builtin_rule(count) == NULL);
   for (size_t i = 0; i < count; ++i) {
     const smd_rule_info *info = smd_builtin_rule(i);
     EXPECT(info->struct_size == sizeof *info && info == smd_builtin_rule(i));

@@ -34,7 +34,7 @@ static int child(smd_rule_set *set, smd_hook *hook, smd_trial *trial, smd_findin
   EXPECT(smd_hook_action(hook) == SMD_ACTION_CONTINUE);
   /* Lists hold no lock. */
   EXPECT(smd_findings_count(findings) == 0 && smd_rule_results_count(results) == 1);
-  EXPECT(smd_builtin_rule_count() == 48);
+  EXPECT(smd_builtin_rule_count() == 49);
   EXPECT_OK(smd_rule_set_new("aws", &own));
   EXPECT_OK(smd_rule_set_add(own, "VanishingGradient", NULL, SMD_ACTION_WARN));
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_evaluate(own, trial, 0, -1, 0, &more_findings));

@@ -189,7 +189,7 @@ TEST(RuleSetTest, AddsAllRulesThatItDoesNotHold) {
   set.Add("VanishingGradient", kOneMillionth, Action::kContinue).AddAll(Action::kStop);
   EXPECT_EQ(CodeOf([&] { set.AddAll(static_cast<Action>(7)); }), SMD_INVALID_ARGUMENT);
   const std::vector<RuleResult> results = set.Results();
-  EXPECT_EQ(results.size(), 25U);
+  EXPECT_EQ(results.size(), 26U);
   EXPECT_EQ(results.at(0).rule, "VanishingGradient");
   const Trial trial(folder / "run");
   EXPECT_EQ(set.Evaluate(trial).back().action, Action::kStop);

@@ -184,7 +184,7 @@ def test_findings_and_results_of_all_rules(tmp_path, profile):
     assert list(map(repr, live)) == list(map(repr, stored))
     results = reading.results()
     assert list(map(repr, watching.results())) == list(map(repr, results))
-    assert len(results) == 29
+    assert len(results) == 30
     expected = {
         each.rule: WITHOUT_FINDING.get(each.rule, RuleStatus.HAS_FINDINGS) for each in results
     }

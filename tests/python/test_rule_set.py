@@ -199,7 +199,7 @@ def test_all_rules_are_listed():
     assert all(rule.summary for rule in rules.values())
 
 
-@pytest.mark.parametrize("profile, count", [("calibrated", 28), ("aws", 25), ("llm", 23)])
+@pytest.mark.parametrize("profile, count", [("calibrated", 29), ("aws", 26), ("llm", 23)])
 def test_all_rules_without_required_parameters_are_added(profile, count):
     rules = RuleSet(profile).add_all(action="stop")
     names = [each.rule for each in rules.results()]

@@ -66,6 +66,8 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "decay_too_strong": (),
     "activation_missing": (),
     "axes_swapped": (),
+    "dropout_too_strong": (),
+    "not_in_evaluation": (),
 }  # fmt: skip
 # These fit few of the drawn models, and are drawn more often where they do.
 RARELY_FIT = (

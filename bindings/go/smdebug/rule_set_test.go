@@ -290,7 +290,7 @@ func TestLiveAndStoredFindingsAreEqual(t *testing.T) {
 }
 
 func TestAllRulesAreAdded(t *testing.T) {
-	counts := map[smdebug.Profile]int{"": 28, smdebug.ProfileCalibrated: 28, smdebug.ProfileAWS: 25, smdebug.ProfileLLM: 23}
+	counts := map[smdebug.Profile]int{"": 29, smdebug.ProfileCalibrated: 29, smdebug.ProfileAWS: 26, smdebug.ProfileLLM: 23}
 	for profile, count := range counts {
 		rules := got(smdebug.NewRuleSet(profile))(t)
 		must(t, rules.AddAll(smdebug.ActionWarn))

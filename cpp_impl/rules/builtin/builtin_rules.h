@@ -27,6 +27,7 @@ extern const RuleSpec kGradientNotReset;
 extern const RuleSpec kInputScale;
 extern const RuleSpec kLearningRateJump;
 extern const RuleSpec kLeftInEvaluation;
+extern const RuleSpec kUnusualSettings;
 extern const RuleSpec kLossInput;
 extern const RuleSpec kLossNotDecreasing;
 extern const RuleSpec kLossSpike;

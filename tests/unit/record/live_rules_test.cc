@@ -57,6 +57,21 @@ TEST_F(LiveRulesTest, EvaluateEveryStepWhateverIsSaved) {
   EXPECT_THAT(TheHook().TakeFindings(), IsEmpty());
 }
 
+TEST_F(LiveRulesTest, HearOfTheEndOfTheJob) {
+  Expect(Attach(RulesOf({"UnusualSettings"})));
+  for (int step = 0; step < 100; ++step) {
+    Begin();
+    Save("learning_rate/SGD_0", Floats({static_cast<float>(step)}));
+    End();
+  }
+  EXPECT_THAT(TheHook().TakeFindings(), IsEmpty());
+  Expect(TheHook().Close());
+  const std::vector<rules::Finding> findings = TheHook().TakeFindings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].check, "warmup");
+  EXPECT_EQ(findings[0].place.step, 99);
+}
+
 TEST_F(LiveRulesTest, EvaluateTheStepsThatTheirConfigSelects) {
   SaveEvery(100);
   const auto set = RulesOf(rules::Action::kStop);

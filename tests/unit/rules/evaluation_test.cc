@@ -166,6 +166,44 @@ TEST_F(EvaluationTest, TheLastStepThatANumberCanNameIsTheLast) {
   EXPECT_THAT(found_, ElementsAre(0, INT64_MAX));
 }
 
+// Tells where the job ended.
+class AtTheEnd final : public Rule {
+ public:
+  AtTheEnd() : Rule("AtTheEnd") {}
+  bool Wants(std::string_view, const Membership &) const override { return true; }
+  void Observe(const Sample &, Findings &) override {}
+  void EndJob(Findings &findings) override {
+    Finding finding;
+    finding.message = "it ended";
+    findings.Add(finding);
+  }
+};
+
+TEST_F(EvaluationTest, TheEndIsToldOnceTheJobHasEnded) {
+  EXPECT_TRUE(set_->Add([] { return std::make_unique<AtTheEnd>(); }).IsOk());
+  EXPECT_TRUE(Run({}).IsOk());
+  EXPECT_THAT(found_, IsEmpty()) << "nothing was evaluated";
+  source_.Step(0).Save("w", {1}).Step(4).Save("w", {1});
+  source_.has_ended = false;
+  EXPECT_TRUE(Run({}).IsOk());
+  EXPECT_THAT(found_, IsEmpty());
+  source_.has_ended = true;
+  EXPECT_TRUE(Run({}).IsOk());
+  EXPECT_TRUE(Run({.end = {}, .follows = true}).IsOk());
+  EXPECT_THAT(found_, ElementsAre(4)) << "once";
+  source_.Step(7).Save("w", {1});
+  EXPECT_TRUE(Run({.end = {}, .follows = true}).IsOk());
+  EXPECT_THAT(found_, ElementsAre(4, 7)) << "a job that went on";
+}
+
+TEST_F(EvaluationTest, TheEndIsNoneOfARangeThatEndsOrBeginsLater) {
+  EXPECT_TRUE(set_->Add([] { return std::make_unique<AtTheEnd>(); }).IsOk());
+  source_.Step(0).Save("w", {1});
+  EXPECT_TRUE(Run({.end = 9}).IsOk());
+  EXPECT_TRUE(Run({.first = 5, .end = {}}).IsOk());
+  EXPECT_THAT(found_, IsEmpty());
+}
+
 // ---- following a job -------------------------------------------------------------------------
 
 TEST_F(EvaluationTest, WaitsOnlyIfItFollows) {

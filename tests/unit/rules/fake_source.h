@@ -100,6 +100,7 @@ class FakeSource : public Source, private Membership {
     return next == steps_.end() ? std::optional<int64_t>() : std::optional(next->first);
   }
   Result<bool> IsComplete(int64_t step) override { return step != open_; }
+  Result<bool> HasEnded() override { return has_ended; }
   Result<StepPlace> PlaceOf(int64_t step) override { return steps_.at(step).place; }
   double WallSecondsOf(int64_t step) override { return steps_.at(step).wall_seconds; }
   Status VisitStep(int64_t step, const Wants &wants, const Visit &visit) override {
@@ -129,6 +130,7 @@ class FakeSource : public Source, private Membership {
   void Hold() override { ++holds; }
   void Release() override { --holds; }
 
+  bool has_ended = true;
   std::vector<int64_t> waited_for;
   std::vector<int64_t> visited;
   int holds = 0;

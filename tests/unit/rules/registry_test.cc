@@ -112,7 +112,7 @@ std::vector<std::string> NotMade(Profile profile) {
 }
 
 TEST(BuiltinRules, AreMadeOfTheirDefaults) {
-  EXPECT_EQ(BuiltinRules().size(), 48U);
+  EXPECT_EQ(BuiltinRules().size(), 49U);
   EXPECT_THAT(NotMade(Profile::kAws),
               ElementsAre("AllZero", "TensorVariance", "UnchangedTensor", "SimilarAcrossRuns"))
       << "which the service documents with a required parameter";

@@ -13,8 +13,8 @@ from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.callbacks import OnGradient, OnHeldGradient
 from smdebug.pytorch.collected import Collected
-from smdebug.pytorch.evaluation_mode import EvaluationMode
 from smdebug.pytorch.late_tensors import LateTensors
+from smdebug.pytorch.layer_settings import LayerSettings
 from smdebug.pytorch.loss_graphs import LossGraphs
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import (
@@ -57,8 +57,6 @@ class StepHook(FrameworkHook):
     # Whether an evaluation runs that would cut the open step in two.
     _is_interrupted = False
     _has_warned_of_interruption = False
-    # Whether the open step has not told rules yet which models are in evaluation mode.
-    _owes_evaluation_mode = False
     # Whether gradients arrive in models that are not in training mode.
     _trains_in_eval = False
 
@@ -131,8 +129,8 @@ class StepHook(FrameworkHook):
         return LossGraphs(self)
 
     @cached_property
-    def _evaluation_mode(self) -> EvaluationMode:
-        return EvaluationMode(self)
+    def _layer_settings(self) -> LayerSettings:
+        return LayerSettings(self)
 
     @cached_property
     def _collected(self) -> Collected:
@@ -241,7 +239,7 @@ class StepHook(FrameworkHook):
         self._was_called = was_called
         self._is_training = self.mode not in _EVALUATION
         self._training_steps += self._is_training
-        self._owes_evaluation_mode = self._has_rules
+        self._layer_settings.is_due = self._has_rules
         self._is_saving = self._saves_step
         if self._is_saving:
             self._look_at_collections()
@@ -367,6 +365,8 @@ class StepHook(FrameworkHook):
         if not self._is_saving:
             model.forget_parameters()
             return
+        if self._has_rules and not self._is_training:
+            self._layer_settings.save_at_evaluation(model)
         applied = self._updated_parameters()
         named = model.named()
         self._parts.tell(named)
@@ -391,8 +391,8 @@ class StepHook(FrameworkHook):
         self._saw_gradient = True
         if not self._is_training and not self._mode_is_set:
             self._trains_in_eval = True
-        if self._owes_evaluation_mode:
-            self._save_evaluation_mode()
+        if self._layer_settings.is_due:
+            self._layer_settings.save_at_update()
         held = None if parameter is None else parameter.grad
         is_first = name not in self._sums
         if is_first and held is None:
@@ -408,10 +408,6 @@ class StepHook(FrameworkHook):
                 gradient = before.detach() + gradient.detach()
                 self._sums[name] = gradient
         self._save_gradient(name, gradient)
-
-    def _save_evaluation_mode(self) -> None:
-        self._owes_evaluation_mode = False
-        self._evaluation_mode.save()
 
     def _on_held(self, name: str, held: Any) -> None:
         raise NotImplementedError
@@ -457,8 +453,8 @@ class StepHook(FrameworkHook):
             return
         self._saw_gradient = True
         self._save_settings(settings_of(optimizer, watched.name))
-        if self._owes_evaluation_mode:
-            self._save_evaluation_mode()
+        if self._layer_settings.is_due:
+            self._layer_settings.save_at_update()
         parameters = watched.names.parameters_of(optimizer, self._models)
         watched.named = list(zip(watched.names.names, parameters))
         self._optimizer_warnings.note_unknown(watched.names.unknown)

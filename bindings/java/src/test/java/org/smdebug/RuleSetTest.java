@@ -235,7 +235,7 @@ class RuleSetTest {
   void allRulesAreAdded() {
     try (Trial trial = Runs.finished(folder, 8);
         RuleSet rules = rules().addAll(Action.WARN)) {
-      assertEquals(25, rules.results().size());
+      assertEquals(26, rules.results().size());
       rules.evaluate(trial);
       Finding first = rules.results().get(0).first().orElseThrow();
       assertEquals(6, first.step());

@@ -1,0 +1,131 @@
+"""What rules learn of the settings of a model's layers, and of its mode."""
+
+from __future__ import annotations
+
+from typing import Any, List, Tuple
+from weakref import WeakKeyDictionary, ref
+
+from smdebug import _raw
+from smdebug.core.utils import import_framework
+from smdebug.pytorch.parameters import path_of
+
+__all__ = ["LayerSettings"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+# What is usual is not saved: rules would be shown as many numbers as a large model has layers.
+_USUAL_DROPOUT = 0.5
+_USUAL_MOMENTUM = 0.02
+
+
+class _Layers:
+    """The layers of a model that compute something else in evaluation mode.
+
+    It does not keep them: one of them may be the model.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._with_mode: List[ref[Any]] = []
+        self.dropouts: List[Tuple[str, ref[Any]]] = []
+        self.slow_norms: List[Tuple[str, ref[Any]]] = []
+        for path, layer in model.named_modules():
+            if isinstance(layer, torch.nn.modules.batchnorm._BatchNorm):
+                if layer.track_running_stats:
+                    self._with_mode.append(ref(layer))
+                    if layer.momentum is not None and layer.momentum < _USUAL_MOMENTUM:
+                        self.slow_norms.append((path_of(path), ref(layer)))
+            elif _dropout_of(layer) > 0:
+                self._with_mode.append(ref(layer))
+                if _dropout_of(layer) > _USUAL_DROPOUT:
+                    self.dropouts.append((path_of(path), ref(layer)))
+        self.in_evaluation = self._in_evaluation(model)
+
+    def __bool__(self) -> bool:
+        return bool(self._with_mode)
+
+    def _in_evaluation(self, model: Any) -> float:
+        """Returns what evaluation mode is saved as.
+
+        That is 2 if the model normalises by statistics that were never updated, which nobody does
+        on purpose.
+        """
+        means = (getattr(layer(), "running_mean", None) for layer in self._with_mode)
+        is_empty = any(mean is not None and not bool(mean.any()) for mean in means)
+        return 2.0 if is_empty and not model.training else 1.0
+
+    def are_in_training(self, model: Any) -> bool:
+        """Returns True if a model is in training mode.
+
+        One of which only some layers are was made so.
+        """
+        return model.training and any(getattr(layer(), "training", False) for layer in self._with_mode)
+
+
+class LayerSettings:
+    """Saves for rules how the layers of models are set.
+
+    Once at each update: whether a model is in evaluation mode, and the probability of each dropout
+    above a half.  At an evaluation: whether the model is in training mode, and what part of the
+    running statistics of slow batch normalisations is still what they began as.  Models without
+    dropout and batch normalisation are left out: their mode changes nothing.
+
+    Parameters
+    ----------
+    hook : smdebug.pytorch.Hook
+        The hook that saves it.
+    """
+
+    def __init__(self, hook: Any) -> None:
+        self._hook = hook
+        #: Whether the update of the open step has yet to be saved.
+        self.is_due = False
+        self._layers: WeakKeyDictionary[Any, _Layers] = WeakKeyDictionary()
+
+    def _layers_of(self, module: Any) -> _Layers:
+        layers = self._layers.get(module)
+        if layers is None:
+            layers = self._layers[module] = _Layers(module)
+        return layers
+
+    def _save(self, name: str, number: float) -> None:
+        if _raw.wants(self._hook._handle, name):
+            self._hook._save(name, torch.tensor(number, device="cpu"))
+
+    def save_at_update(self) -> None:
+        """Saves the settings of the models that the open step has called."""
+        self.is_due = False
+        for model in self._hook._shown:
+            module = model.module
+            layers = None if module is None else self._layers_of(module)
+            if not layers:
+                continue
+            self._save(f"evaluation_mode/{model.name}", 0.0 if module.training else layers.in_evaluation)
+            for path, known in layers.dropouts:
+                layer = known()
+                if layer is not None and layer.training:
+                    self._save(f"dropout/{_name_of(model, path)}", _dropout_of(layer))
+
+    def save_at_evaluation(self, model: Any) -> None:
+        """Saves the settings with which a model is evaluated."""
+        module = model.module
+        layers = None if module is None else self._layers_of(module)
+        if not layers:
+            return
+        self._save(f"training_mode/{model.name}", float(layers.are_in_training(module)))
+        for path, known in layers.slow_norms:
+            layer = known()
+            if layer is not None and not layer.training and layer.num_batches_tracked is not None:
+                left = (1 - layer.momentum) ** int(layer.num_batches_tracked)
+                self._save(f"initial_statistics/{_name_of(model, path)}", left)
+
+
+def _name_of(model: Any, path: str) -> str:
+    return f"{model.name}_{path}" if path else str(model.name)
+
+
+def _dropout_of(layer: Any) -> float:
+    """Returns the probability of a dropout, also of recurrent layers and of attention; or 0."""
+    if isinstance(layer, torch.nn.modules.dropout._DropoutNd):
+        return float(layer.p)
+    dropout = getattr(layer, "dropout", 0)
+    return dropout if isinstance(dropout, float) else 0.0
