@@ -75,6 +75,8 @@ struct Input {
   double near_end = 0;  // of `elements`
   double largest = 0;
   double targets = 0;
+  double least_target = INFINITY;
+  double most_target = -INFINITY;
   double negative_targets = 0;
   double targets_beyond = 0;
   int64_t impossible_targets = 0;     // consecutive steps
@@ -250,6 +252,8 @@ class LossInput final : public Rule {
     const std::vector<double> targets = sample.SomeNumbers(kMostElements);
     for (const double target : targets) {
       ++input->targets;
+      input->least_target = std::min(input->least_target, target);
+      input->most_target = std::max(input->most_target, target);
       if (target < 0) ++input->negative_targets;
       if (std::fabs(target) > kBeyondEnd) ++input->targets_beyond;
       if (target < -kTolerance || target > 1 + kTolerance) ++outside;
@@ -310,6 +314,8 @@ class LossInput final : public Rule {
     // Logits may all lie between 0 and 1 by chance, for a while.
     const int64_t patience = is_of_logits ? kLongerForLogits * limits_.patience : limits_.patience;
     if (input->probabilities < patience) return;
+    // Scores of one class alone are to lie on one side of 0.
+    if (is_of_logits && input->least_target == input->most_target) return;
     const auto steps = static_cast<double>(input->probabilities);
     culprits_.Offer(sample, {steps, steps, static_cast<double>(patience), "probabilities"}, [&] {
       return StrCat("for ", input->probabilities, " steps, '", sample.Tensor(), "' ",

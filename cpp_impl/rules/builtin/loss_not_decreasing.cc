@@ -126,6 +126,7 @@ class LossNotDecreasing final : public Rule {
     }
     if (limits_.learned_percent && IsTraining(sample.Place().mode)) {
       opponents_.Of(sample.Worker(), "").Note(sample);
+      newest_.Of(sample.Worker(), "")[std::string(sample.Tensor())] = {sample.Place().step, *loss};
     }
     LossCurve *curve = Add(sample, *loss);
     if (curve == nullptr) return;
@@ -137,7 +138,8 @@ class LossNotDecreasing final : public Rule {
     culprits_.Spare([&](const Finding &each) {
       const bool is_held_out = choice_ == Choice::kTraining &&
                                ReadLossName(each.tensor, findings.Place().mode).is_of_validation;
-      return each.check != "above_chance" && each.check != "endless" && !is_held_out &&
+      if (each.check == "above_chance") return HasBetterSibling(each, findings.Place());
+      return each.check != "endless" && !is_held_out &&
              (HasFallingOther(each.worker, each.tensor) ||
               (each.check == "increasing" &&
                HasSteadySibling(each.worker, each.tensor, findings.Place())));
@@ -151,6 +153,10 @@ class LossNotDecreasing final : public Rule {
   }
 
  private:
+  struct Newest {
+    int64_t step;
+    double loss;
+  };
   struct Curves {
     LossCurve of_eval;
     LossCurve of_train;
@@ -266,10 +272,27 @@ class LossNotDecreasing final : public Rule {
                        [&](const auto &each) { return each.second && each.first != loss; });
   }
 
+  // Of two targets that a sample is a mixture of, one is far.
+  bool HasBetterSibling(const Finding &found, const StepPlace &place) {
+    const std::string_view module = ModuleOf(found.tensor);
+    const double chance = found.limit / kWorseThanConstant;
+    const auto &newest = newest_.Of(found.worker, "");
+    return !module.empty() && std::any_of(newest.begin(), newest.end(), [&](const auto &each) {
+      return each.second.step == place.step && each.second.loss < chance &&
+             each.first.starts_with(module);
+    });
+  }
+
+  // Returns the module of "CrossEntropyLoss_output_0" with what precedes the number, or "".
+  static std::string_view ModuleOf(std::string_view loss) {
+    const std::string_view module = loss.substr(0, loss.find_last_not_of("0123456789") + 1);
+    return module.ends_with("_output_") ? module : std::string_view();
+  }
+
   // One module may compute several losses in a step, as those of a discriminator and a generator.
   bool HasSteadySibling(std::string_view worker, std::string_view loss, const StepPlace &place) {
-    const std::string_view module = loss.substr(0, loss.find_last_not_of("0123456789") + 1);
-    if (!module.ends_with("_output_")) return false;
+    const std::string_view module = ModuleOf(loss);
+    if (module.empty()) return false;
     const auto &steady = steady_.Of(worker, "");
     return std::any_of(steady.begin(), steady.end(), [&](const auto &each) {
       return each.second == place.step && each.first != loss && each.first.starts_with(module);
@@ -405,7 +428,8 @@ class LossNotDecreasing final : public Rule {
   TensorStates<std::map<std::string, bool>> falls_;  // by worker: whether each loss falls
   // By worker: the last step at which each loss did not rise.
   TensorStates<std::map<std::string, int64_t>> steady_;
-  TensorStates<Opponents> opponents_;  // by worker
+  TensorStates<std::map<std::string, Newest>> newest_;  // by worker: of each loss of training
+  TensorStates<Opponents> opponents_;                   // by worker
   const Selector weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker
   std::map<std::string, WarmUp> warm_ups_;       // by worker

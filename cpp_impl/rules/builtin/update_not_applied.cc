@@ -19,6 +19,7 @@
 #include "rules/support/tensor_names.h"
 #include "rules/support/told.h"
 #include "rules/support/updated_weight.h"
+#include "rules/support/vain_optimizers.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -98,8 +99,10 @@ class UpdateNotApplied final : public Rule {
     }
     if (role == kRates) {
       rates_[std::string(sample.Worker())].Add(sample.Place().step, sample.Scalar().value_or(0));
+      optimizers_[std::string(sample.Worker())].NoteRate(name);
     } else if (role == kIdle) {
       idle_[std::string(sample.Worker())].is_now = is_touched_ = true;
+      optimizers_[std::string(sample.Worker())].NoteIdle(name);
     } else if (role == kMissing) {
       ParameterOf(sample, name.substr(name.find('/') + 1)).is_missing = true;
     } else if (role == kHeld) {
@@ -472,12 +475,13 @@ class UpdateNotApplied final : public Rule {
     if (due.empty() || !has_telling) return;
     NoteEvaluated();
     // Who freezes most of a model, as for adapters, means it, unless an optimizer has it.
-    if (without > with && !due[0]->is_missing) return;
+    const bool is_to_update = due[0]->is_missing || optimizers_[worker].HasVainOne();
+    if (without > with && !is_to_update) return;
     Add(worker, due[0]->name, "no_gradient", static_cast<double>(due[0]->without_gradient),
         static_cast<double>(limits_.patience_gradient),
         StrCat("'", due[0]->name, "' had no gradient at ", due[0]->without_gradient,
                " steps at which other weights had one",
-               due[0]->is_missing ? ", though an optimizer is to update it" : "",
+               is_to_update ? ", though an optimizer is to update it" : "",
                due.size() > 1 ? StrCat("; nor had ", due.size() - 1, " others") : std::string()),
         findings);
   }
@@ -507,17 +511,18 @@ class UpdateNotApplied final : public Rule {
   const Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
-  SampleStates<UpdatedWeight *> known_;             // of workers_, by tensor
-  std::map<std::string, int> digits_;               // by worker, of all its weights
-  std::map<std::string, int64_t> last_steps_;       // by worker, in the worker's mode
-  std::map<std::string, RepeatedBatches> batches_;  // by worker
-  std::map<std::string, SumsOnAverage> averages_;   // by worker
-  std::map<std::string, Idle> idle_;                // by worker
-  std::map<std::string, LastRate> rates_;           // by worker
-  std::set<std::string> without_effect_;            // workers whose rate changes no weight
-  std::map<std::string, bool> resets_;              // by worker: it was seen to reset gradients
-  bool are_reset_ = false;                          // as a collection says
-  bool is_touched_ = false;                         // a parameter, or idleness, at this step
+  SampleStates<UpdatedWeight *> known_;               // of workers_, by tensor
+  std::map<std::string, int> digits_;                 // by worker, of all its weights
+  std::map<std::string, int64_t> last_steps_;         // by worker, in the worker's mode
+  std::map<std::string, RepeatedBatches> batches_;    // by worker
+  std::map<std::string, SumsOnAverage> averages_;     // by worker
+  std::map<std::string, Idle> idle_;                  // by worker
+  std::map<std::string, VainOptimizers> optimizers_;  // by worker
+  std::map<std::string, LastRate> rates_;             // by worker
+  std::set<std::string> without_effect_;              // workers whose rate changes no weight
+  std::map<std::string, bool> resets_;                // by worker: it was seen to reset gradients
+  bool are_reset_ = false;                            // as a collection says
+  bool is_touched_ = false;                           // a parameter, or idleness, at this step
 };
 
 constexpr ParameterSpec kParameters[] = {

@@ -169,7 +169,7 @@ class WeightUpdateRatio final : public Rule {
     const bool may_accumulate = options_.ignores_frozen && change.difference == 0;
     const int64_t patience =
         may_accumulate ? kLongerWithoutChange * options_.patience : options_.patience;
-    if (is_small && state->small_steps >= patience) {
+    if (is_small && state->small_steps >= patience && !rates_.AreLow(sample.Place())) {
       Offer(sample, {-ratio, ratio, options_.small, "small"}, "less");
     }
   }

@@ -61,10 +61,10 @@ void EndlessWarmups::Report(Findings &findings) const {
     if (is_told || rate.count < least_ || !rate.RisesToTheEnd()) continue;
     told = &worker;
     const double part = static_cast<double>(rate.last_rise) / static_cast<double>(rate.count);
-    findings.Add(FindingOf({worker, tensor}, "warmup", part, kLate,
-                           StrCat("'", tensor, "' rose until the training ended, after ",
-                                  rate.count, " updates: at ", Shortest(rate.last),
-                                  " its warm-up was not over")));
+    findings.Add(
+        FindingOf({worker, tensor}, "warmup", part, kLate,
+                  StrCat("'", tensor, "' rose until the training ended, after ", rate.count,
+                         " updates: at ", Shortest(rate.last), " its warm-up was not over")));
   }
 }
 

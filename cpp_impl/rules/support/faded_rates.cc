@@ -44,8 +44,10 @@ void FadedRates::Add(const Sample &sample, Culprits *culprits) {
   if (rate.low_since < 0 || *now >= rate.largest) rate.NoteChange(*now, step);
   if (!(*now < least_ * rate.largest)) {
     rate.low_since = -1;
+    high_ = sample.Place().step;
     return;
   }
+  low_ = sample.Place().step;
   if (rate.low_since < 0) rate.low_since = step;
   const int64_t steps = step - rate.low_since;
   if (steps < kFewestSteps || kPart * steps < step - rate.first) return;

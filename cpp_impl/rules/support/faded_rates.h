@@ -19,6 +19,9 @@ class FadedRates {
   // Takes a learning rate of a training step, and offers what it tells.
   void Add(const Sample &sample, Culprits *culprits);
 
+  // Returns true if the rates of the step are too low, as at the end of a schedule.
+  bool AreLow(const StepPlace &place) const { return low_ == place.step && high_ != place.step; }
+
  private:
   struct Rate {
     int64_t first = -1;  // step
@@ -36,6 +39,8 @@ class FadedRates {
 
   const double least_;
   SampleStates<Rate> rates_;
+  int64_t low_ = -1;   // the last step with a rate that is too low
+  int64_t high_ = -1;  // the last step with another one
 };
 
 }  // namespace smdebug::rules

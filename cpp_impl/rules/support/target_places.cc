@@ -36,9 +36,20 @@ bool Matches(const std::vector<double> &targets, size_t length, const std::vecto
          static_cast<double>(equal) >= kNearlyAll * static_cast<double>(compared);
 }
 
+// Returns true for what the model itself gets after its first input, as the texts that a decoder is
+// to write: "Seq2Seq_input_1".  The model may shift them before it reads them.
+bool IsLaterInputOfModel(std::string_view tensor) {
+  constexpr std::string_view kInput = "_input_";
+  const size_t at = tensor.rfind(kInput);
+  return at != std::string_view::npos && tensor[0] >= 'A' && tensor[0] <= 'Z' &&
+         tensor.substr(0, at).find('.') == std::string_view::npos &&
+         tensor.substr(at + kInput.size()) != "0";
+}
+
 }  // namespace
 
 void TokenInputs::Add(const Sample &sample) {
+  if (IsLaterInputOfModel(sample.Tensor())) return;
   const tensor::View *const form = sample.RealElements();
   if (form == nullptr || tensor::IsFloat(form->dtype) || form->shape.size() != 2) return;
   const bool is_small = form->ElementCount() <= kMostElements && inputs_.size() < kMostInputs;

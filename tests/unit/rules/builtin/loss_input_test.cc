@@ -199,6 +199,20 @@ TEST(LossInputTest, ASigmoidBeforeLogitsIsFoundAfterAWhile) {
   EXPECT_THAT(with(0.5, 40).Checks(), Contains("probabilities"));
 }
 
+// As for the real samples of a discriminator, whose scores are to be above 0.
+TEST(LossInputTest, ScoresOfOneClassLieOnOneSide) {
+  const auto with = [](double target) {
+    FakeSource source;
+    for (int64_t step = 0; step < 22; ++step) {
+      source.Step(step).Save("BCEWithLogitsLoss_input_0", {0.1, 0.5, 0.9}, {3, 1});
+      source.Save("BCEWithLogitsLoss_input_1", {1, target, 1}, {3, 1});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  EXPECT_THAT(with(1).findings, IsEmpty());
+  EXPECT_THAT(with(0).Checks(), Contains("probabilities"));
+}
+
 TEST(LossInputTest, OutputsAreComparedWithTargetsOfTheirShape) {
   const auto with = [](const std::vector<int64_t> &outputs, const std::vector<int64_t> &targets) {
     FakeSource source;

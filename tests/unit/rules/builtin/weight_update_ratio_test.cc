@@ -454,6 +454,21 @@ FakeSource Rates(const std::function<double(int64_t)> &rate, int64_t steps) {
   return source;
 }
 
+TEST(WeightUpdateRatioTest, AScheduleMayEndNearZero) {
+  const auto with = [](double last_rate) {
+    FakeSource source;
+    for (int64_t step = 0; step < 60; ++step) {
+      const double rate = step < 50 ? 0.1 : last_rate;
+      source.Step(step).Save("learning_rate/Adam_0", {rate});
+      source.Save("a.weight", {1 + (step < 50 ? 1e-3 : 1e-10) * static_cast<double>(step), 2});
+      source.Save("gradient/a.weight", {1, 1});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(with(0.1), Contains("small"));
+  EXPECT_THAT(with(1e-9), testing::Not(Contains("small")));
+}
+
 TEST(WeightUpdateRatioTest, ARateThatFadesEarlyLeavesTheTrainingStanding) {
   FakeSource halved = Rates([](int64_t step) { return std::pow(0.5, step / 10); }, 200);
   const Evaluated evaluated = Evaluate(kRule, {}, halved, Profile::kCalibrated);

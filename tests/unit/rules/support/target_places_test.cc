@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kRows = 8;
 constexpr int64_t kTokens = 16;
 
-Sample SampleOf(const tensor::Value &value) {
-  Sample sample({.step = 0, .mode = Mode::kTrain, .mode_step = 0}, "worker_0", "Net_input_0");
+Sample SampleOf(const tensor::Value &value, const char *name = "Net_input_0") {
+  Sample sample({.step = 0, .mode = Mode::kTrain, .mode_step = 0}, "worker_0", name);
   sample.SetElements(value.AsView());
   return sample;
 }
@@ -54,6 +54,22 @@ TEST(TokenInputsTest, OffsetsAreTold) {
     EXPECT_EQ(match->of, "Net_input_0");
   }
   EXPECT_FALSE(Match(Tokens(), Later(Tokens(), 3)));
+}
+
+// A decoder shifts by itself what it is to write, and an embedding reads what it gets.
+TEST(TokenInputsTest, WhatAModelGetsBesidesItReadsLater) {
+  const auto matches = [](const char *name) {
+    TokenInputs inputs;
+    const std::vector<double> tokens = Tokens();
+    const std::vector<int64_t> whole(tokens.begin(), tokens.end());
+    const auto value = tensor::TensorOf(tensor::DType::kInt64, whole, {kRows, kTokens});
+    inputs.Add(SampleOf(value, name));
+    return inputs.Match(tokens).has_value();
+  };
+  EXPECT_FALSE(matches("Seq2Seq_input_1"));
+  EXPECT_TRUE(matches("Seq2Seq_input_0"));
+  EXPECT_TRUE(matches("decoder.embedding_input_1"));
+  EXPECT_TRUE(matches("embedding_input_1"));
 }
 
 TEST(TokenInputsTest, WhatCannotBeTold) {
