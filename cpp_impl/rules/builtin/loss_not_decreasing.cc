@@ -99,10 +99,13 @@ class LossNotDecreasing final : public Rule {
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
+    if (!LossOfTarget(tensor).empty()) {
+      const bool is_used = limits_.learned_percent && IsTargetOfMean(tensor, membership);
+      return is_used ? std::optional<size_t>(kTarget) : std::nullopt;
+    }
     if (selector_.Matches(tensor, membership)) return kLoss;
     if (!limits_.learned_percent) return {};
     if (tensor.starts_with(kRates)) return kRate;
-    if (!LossOfTarget(tensor).empty()) return kTarget;
     if (weights_.Matches(tensor, membership)) return kWeight;
     return {};
   }

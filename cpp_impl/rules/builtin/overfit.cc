@@ -108,8 +108,9 @@ class Overfit final : public Rule {
       : Rule("Overfit"), selector_(std::move(selector)), limits_(limits) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.Matches(tensor, membership) ||
-           (limits_.rise_percent && !LossOfTarget(tensor).empty());
+    return LossOfTarget(tensor).empty()
+               ? selector_.Matches(tensor, membership)
+               : limits_.rise_percent && IsTargetOfMean(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {

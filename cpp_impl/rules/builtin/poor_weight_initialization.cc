@@ -235,9 +235,9 @@ class PoorWeightInitialization final : public Rule {
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
-    const std::optional<size_t> role = roles_.Of(tensor, membership);
-    const bool is_target = options_.skip_learned && !LossOfTarget(tensor).empty();
-    return role || !is_target ? role : kChecks;
+    if (LossOfTarget(tensor).empty()) return roles_.Of(tensor, membership);
+    const bool is_used = options_.skip_learned && IsTargetOfMean(tensor, membership);
+    return is_used ? std::optional<size_t>(kChecks) : std::nullopt;
   }
 
   void Observe(const Sample &sample, Findings &) override {

@@ -41,6 +41,10 @@ std::string_view LossOfOutput(std::string_view tensor) {
   return tensor == "loss" ? tensor : Without(tensor, "_output_0");
 }
 
+bool IsTargetOfMean(std::string_view tensor, const Membership &membership) {
+  return !LossOfTarget(tensor).empty() && !membership.IsIn("summed_losses", tensor);
+}
+
 void ChanceLevel::Add(const Sample &targets) {
   const tensor::View *form = targets.Form();
   if (form == nullptr) return;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "rules/support/membership.h"
 #include "rules/support/sample.h"
 
 namespace smdebug::rules {
@@ -18,6 +19,9 @@ std::string_view LossOfTarget(std::string_view tensor);
 // Returns the same for the output of the loss, as "CrossEntropyLoss_output_0", and for "loss",
 // which Keras calls it.
 std::string_view LossOfOutput(std::string_view tensor);
+// Reports whether a tensor is such a target, and the loss is no sum over samples, whose level
+// nobody knows.
+bool IsTargetOfMean(std::string_view tensor, const Membership &membership);
 
 // Collects targets of one loss: classes of a cross entropy, or numbers of a squared error.
 class ChanceLevel {

@@ -10,8 +10,8 @@
 namespace smdebug::rules {
 
 // Follows the optimizers of one worker.  A hook tells an update without gradients by
-// "idle_update/Adam_0", and any other one by the rate "learning_rate/Adam_0_0", whose last number is
-// that of the group.  For one thread.
+// "idle_update/Adam_0", and any other one by the rate "learning_rate/Adam_0_0", whose last number
+// is that of the group.  For one thread.
 class VainOptimizers {
  public:
   void NoteRate(std::string_view rate) {

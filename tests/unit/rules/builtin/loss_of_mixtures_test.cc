@@ -1,4 +1,4 @@
-// A module that computes several losses in a step.
+// Losses that are compared with that of a guess, and losses that are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,6 +31,22 @@ Evaluated OfTwoTargets(double other) {
 TEST(LossOfMixturesTest, OfTwoTargetsOneMayBeFar) {
   EXPECT_THAT(OfTwoTargets(0.2).findings, IsEmpty());
   EXPECT_THAT(OfTwoTargets(2 * std::log(4)).Checks(), Contains("above_chance"));
+}
+
+TEST(LossOfMixturesTest, ASumOverSamplesHasNoLevel) {
+  const auto with = [](const std::string &summed) {
+    FakeSource source;
+    source.Include("summed_losses", summed);
+    for (int64_t step = 0; step < 200; ++step) {
+      const double loss = step < 60 ? 50 - 0.75 * static_cast<double>(step) : 5;
+      source.Step(step, Mode::kTrain, step).Save("CrossEntropyLoss_output_0", {loss});
+      source.Save("CrossEntropyLoss_input_1",
+                  tensor::TensorOf<int64_t>(tensor::DType::kInt64, {0, 1, 2, 3}));
+    }
+    return Evaluate("LossNotDecreasing", {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(with("^CrossEntropyLoss_input_"), IsEmpty());
+  EXPECT_THAT(with("^Other"), Contains("not_decreasing"));
 }
 
 }  // namespace

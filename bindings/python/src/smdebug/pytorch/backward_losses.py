@@ -100,12 +100,16 @@ class BackwardLosses:
         if not _listeners:
             _patch.end()
 
+    def listen(self) -> None:
+        """Makes backward passes tell the hook."""
+        _listeners.add(self._hook)
+        _patch.begin()
+
     def expect(self, name: str, loss: Any) -> None:
         """Listens to backward passes from now on: a loss was recorded without its graph."""
         if self._vain >= _MOST_VAIN:
             return
-        _listeners.add(self._hook)
-        _patch.begin()
+        self.listen()
         is_number = type(loss) in PLAIN and loss.numel() == 1 and loss.device.type == "cpu"
         if is_number and loss.grad_fn is None and self._misses.get(name, 0) < _MOST_MISSES:
             self._expected[name] = float(loss)

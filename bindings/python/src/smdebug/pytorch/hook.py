@@ -33,7 +33,7 @@ from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.containers import parts_of
 from smdebug.pytorch.emptiness import warn_of_emptiness
 from smdebug.pytorch.late_entry import PLAIN
-from smdebug.pytorch.loss_modules import has_weights, ignores_a_class
+from smdebug.pytorch.loss_modules import collections_of
 from smdebug.pytorch.models import (
     RegisteredModel, called_parts, collection_of_inputs, module_name,
 )  # fmt: skip
@@ -568,10 +568,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 self._tell(collection, f"^{re.escape(callback.name)}_{side}_")
             if getattr(module, "batch_first", None) is False:
                 self._tell("second_axis_samples", f"^{re.escape(callback.name)}_input_0$")
-            if isinstance(callback, AfterLoss) and has_weights(module):
-                self._tell("weighted_losses", f"^{re.escape(callback.name)}_input_")
-            if isinstance(callback, AfterLoss) and ignores_a_class(module):
-                self._tell("losses_ignoring_a_class", f"^{re.escape(callback.name)}_input_")
+            for collection in collections_of(module) if isinstance(callback, AfterLoss) else ():
+                self._tell(collection, f"^{re.escape(callback.name)}_input_")
 
     def _prepare_collections(self) -> None:
         super()._prepare_collections()

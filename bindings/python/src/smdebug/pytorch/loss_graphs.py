@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Set, Tuple
 from smdebug import _raw
 from smdebug.pytorch.backward_losses import BackwardLosses
 from smdebug.pytorch.loss_nodes import CLASSES, LossInputs, inputs_of, is_over, losses_behind
+from smdebug.pytorch.unnamed_losses import UnnamedLosses
 
 __all__ = ["LossGraphs"]
 
@@ -42,16 +43,21 @@ class LossGraphs:
         self._read: Set[str] = set()  # losses whose graphs were there
         self._told: Dict[str, List[str]] = {}  # the collections of inputs by their prefix
         self._passes = BackwardLosses(hook, self._save_all)
+        self._unnamed = UnnamedLosses(hook, self._save_wanted)
         # Whether rules want the inputs of a loss, by its name, for one of the core's selections.
         self._wanted: Dict[str, bool] = {}
         self._selections = -1
 
     def begin_step(self) -> None:
-        """Forgets the backward passes of the step before."""
+        """Forgets the backward passes of the step before, whose losses the hook still knows."""
+        self._unnamed.end_step()
         self._passes.begin_step()
+        if self._unnamed.is_due:
+            self._passes.listen()
 
     def forget(self) -> None:
         """Reads no more graphs."""
+        self._unnamed.end()
         self._passes.forget()
 
     def note_inputs(self) -> None:
@@ -60,7 +66,10 @@ class LossGraphs:
 
     def on_backward(self, roots: Any) -> None:
         """Reads the graphs of losses whose backward pass begins."""
-        self._passes.on_backward(roots)
+        if self._unnamed.is_due:
+            self._unnamed.on_backward(roots)
+        else:
+            self._passes.on_backward(roots)
 
     def save(self, name: str, loss: Any, is_scaled: bool = False) -> None:
         """Saves the inputs of a loss, now or when its backward pass begins.
@@ -106,6 +115,10 @@ class LossGraphs:
         self._read.add(name)
         for inputs, is_whole in losses:
             self._save(name if is_whole and len(losses) == 1 else f"{name}/term", inputs)
+
+    def _save_wanted(self, name: str, losses: List[Tuple[LossInputs, bool]]) -> None:
+        if self._is_wanted(name):
+            self._save_all(name, losses)
 
     def _is_wanted(self, name: str) -> bool:
         if self._hook._has_rules:

@@ -90,6 +90,9 @@ def _is_whole(node: Any, path: List[Any], is_scaled: bool) -> bool:
     same, reduction = set(_SAME), getattr(node, "_saved_reduction", _NONE)
     if is_scaled or reduction == _SUM:
         same.add("DivBackward0")
+    is_mean = any(each.name() == "DivBackward0" and not _is_by_one(each) for each in path)
+    if reduction == _SUM and not is_scaled and not is_mean:
+        return False
     if reduction == _NONE:
         same.add("MeanBackward0")
     return all(each.name() in same or _is_by_one(each) for each in path)

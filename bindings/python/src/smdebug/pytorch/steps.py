@@ -230,11 +230,11 @@ class StepHook(FrameworkHook):
             was_called and self._late.expects and not self._waits and not self._takes_on_return
         )
         self._next_step()
+        self._loss_graphs.begin_step()
         self._applied.clear()
         self._shown.clear()
         self._losses_seen.clear()
         self._sums.clear()
-        self._loss_graphs.begin_step()
         self._is_interrupted = False
         self._was_called = was_called
         self._is_training = self.mode not in _EVALUATION

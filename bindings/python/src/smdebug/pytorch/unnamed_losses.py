@@ -1,0 +1,81 @@
+"""The loss of a training whose script gives the hook none."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Tuple
+
+from smdebug.pytorch.host_copies import is_capturing
+from smdebug.pytorch.late_entry import PLAIN
+from smdebug.pytorch.loss_nodes import (
+    LossInputs,
+    LossNode,
+    inputs_of,
+    is_over,
+    losses_behind,
+    unscaled,
+)
+
+__all__ = ["UnnamedLosses"]
+
+_NAME = "backward_loss"
+# A script that gives no loss in so many updates gives none.
+_UPDATES = 2
+
+
+class UnnamedLosses:
+    """Saves for rules the losses with which backward passes begin, if the script gives none.
+
+    A loss that a function has computed is saved with what it got.  Of one that is more than that,
+    as a sum with others, only the latter is saved: it need not fall.  With several optimizers
+    nothing is saved: passes are those of opponents, in turns that no hook knows.
+
+    Parameters
+    ----------
+    hook : smdebug.pytorch.Hook
+        The hook that saves them.
+    save : callable
+        Saves what losses of one name got.
+    """
+
+    def __init__(self, hook: Any, save: Callable[[str, List[Tuple[LossInputs, bool]]], None]) -> None:
+        self._hook = hook
+        self._save = save
+        self._updates = 0
+        self._has_ended = False
+
+    @property
+    def is_due(self) -> bool:
+        """Whether backward passes are to be told from now on."""
+        return not self._has_ended and self._updates >= _UPDATES
+
+    def end(self) -> None:
+        """Saves nothing more."""
+        self._has_ended = True
+
+    def end_step(self) -> None:
+        """Notes what the step was that ends."""
+        hook = self._hook
+        if hook._losses_seen or len(hook._optimizers) > 1:
+            self.end()
+        elif hook._has_rules and hook._applied:
+            self._updates += 1
+
+    def on_backward(self, roots: Any) -> None:
+        """Saves the losses at the roots of a pass."""
+        for root in roots if isinstance(roots, (list, tuple)) else (roots,):
+            if type(root) in PLAIN and root.grad_fn is not None and root.numel() == 1:
+                if not is_capturing(root.device):
+                    self._save_loss(root)
+
+    def _save_loss(self, root: Any) -> None:
+        found: List[LossNode] = []
+        # What is divided, as by the number of batches, is the loss, unless it is a sum over samples.
+        for node, value in unscaled(root):
+            found = list(losses_behind(node))
+            if any(is_over(each.node) for each in found):
+                return
+            if len(found) == 1 and found[0].is_whole:
+                self._hook._save_numbered(f"{_NAME}_output_", value)
+                break
+        if found:
+            self._save(_NAME, [(inputs_of(each.node), each.is_whole) for each in found])

@@ -1,0 +1,141 @@
+"""Losses that a script does not give to the hook: backward passes begin with them."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Optional, Set, Tuple
+
+import pytest
+import smdebug.pytorch as smd
+import torch
+import torch.nn.functional as F
+from helpers import EVERY_STEP
+from smdebug.rules import RuleSet
+from torch import Tensor, nn
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+STEPS = 160
+OUTPUT = "backward_loss_output_0"
+INPUTS = {f"backward_loss/CrossEntropyLoss_input_{number}" for number in (0, 1)}
+
+
+def cross_entropy(scores: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(scores, targets)
+
+
+def train(
+    out_dir: str, compute: Loss, *, rules: bool = True, optimizers: int = 1, passes: int = 1,
+    give: Optional[Callable[[Any, Tensor], Any]] = None, steps: int = STEPS,
+) -> Tuple[Any, List[Any]]:  # fmt: skip
+    """Returns the trial and the results of the rules with findings."""
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 3))
+    parts = (model,) if optimizers == 1 else (model[0], model[2])
+    all_of = [torch.optim.Adam(part.parameters(), lr=0.01) for part in parts]
+    rule_set = RuleSet().add_all()
+    collections = ["losses"]
+    with smd.Hook(
+        out_dir, save_config=EVERY_STEP, include_collections=collections, raise_errors=True
+    ) as hook:
+        hook.register_module(model)
+        for optimizer in all_of:
+            hook.register_optimizer(optimizer)
+        if rules:
+            hook.attach(rule_set)
+        for _ in range(steps):
+            for optimizer in all_of:
+                optimizer.zero_grad()
+            for _ in range(passes):
+                x = torch.randn(32, 8)
+                loss = compute(model(x), x[:, :3].argmax(1)) / passes
+                loss.backward()
+                if give is not None:
+                    give(hook, loss)
+            for optimizer in all_of:
+                optimizer.step()
+    return smd.create_trial(out_dir), [each for each in rule_set.results() if each.first]
+
+
+def names_in(trial: Any) -> Set[str]:
+    return {name for name in trial.tensor_names() if "backward" in name}
+
+
+def test_the_loss_is_known_from_its_pass(out_dir):
+    trial, found = train(out_dir, cross_entropy)
+    assert not found
+    assert names_in(trial) == {OUTPUT}
+    # It is not known before that the script gives none.
+    assert trial.tensor(OUTPUT).steps() == list(range(2, STEPS))
+    first, last = (trial.tensor(OUTPUT).value(step) for step in (2, STEPS - 1))
+    assert 0.8 < first < 1.4 and last < 0.3
+
+
+def test_what_it_got_is_judged(out_dir):
+    _, found = train(out_dir, lambda scores, y: F.cross_entropy(scores.softmax(1), y))
+    assert "backward_loss/CrossEntropyLoss_input_0" in {each.first.tensor for each in found}
+    _, found = train(f"{out_dir}_2", lambda scores, y: F.cross_entropy(scores, y[torch.randperm(32)]))
+    assert {(each.rule, each.first.tensor) for each in found} == {("LossNotDecreasing", OUTPUT)}
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_passes_of_an_update_are_counted(out_dir, passes):
+    trial, found = train(out_dir, cross_entropy, passes=passes)
+    assert not found
+    assert names_in(trial) == {f"backward_loss_output_{number}" for number in range(passes)}
+    # Before it was divided.
+    assert 0.8 < trial.tensor(OUTPUT).value(2) < 1.4
+
+
+@pytest.mark.parametrize(
+    ("compute", "is_saved"),
+    [
+        (lambda scores, y: F.cross_entropy(scores, y, reduction="sum"), False),
+        (lambda scores, y: F.cross_entropy(scores, y, reduction="sum") / len(y), True),
+        (lambda scores, y: F.cross_entropy(scores, y) + scores.square().mean(), False),
+        (lambda scores, y: -scores.log_softmax(1)[torch.arange(len(y)), y].mean(), False),
+    ],
+)
+def test_a_loss_that_is_more_than_a_function_need_not_fall(out_dir, compute, is_saved):
+    trial, found = train(out_dir, compute)
+    assert not found
+    assert names_in(trial) == ({OUTPUT} if is_saved else set())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"rules": False},
+        {"optimizers": 2},
+        {"give": lambda hook, loss: hook.record_tensor_value("loss", loss)},
+        {"give": lambda hook, loss: hook.record_tensor_value("loss", loss.item())},
+    ],
+)
+def test_it_is_not_saved_besides_others(out_dir, settings):
+    trial, _ = train(out_dir, cross_entropy, steps=8, **settings)
+    assert not names_in(trial)
+
+
+@pytest.mark.parametrize("is_module", [False, True])
+def test_a_sum_over_samples_is_compared_with_no_guess(out_dir, is_module):
+    """It is far above the loss of a guess, which is one of a sample, however far it falls."""
+    torch.manual_seed(12)
+    x = torch.randn(512, 16)
+    y = (x @ torch.randn(16, 10) + 0.5 * torch.randn(512, 10)).argmax(1)
+    model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 10))
+    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+    loss_of = nn.CrossEntropyLoss(reduction="sum")
+    rules = RuleSet().add_all()
+    with smd.Hook(out_dir, raise_errors=True) as hook:
+        hook.register_module(model)
+        hook.register_optimizer(optimizer)
+        if is_module:
+            hook.register_loss(loss_of)
+        hook.attach(rules)
+        for _ in range(250):
+            k = torch.randint(0, 512, (32,))
+            optimizer.zero_grad()
+            loss = loss_of(model(x[k]), y[k])
+            if not is_module:
+                hook.record_tensor_value("loss", loss)
+            loss.backward()
+            optimizer.step()
+    assert [each.message for each in rules.results() if each.first] == []
