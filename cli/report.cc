@@ -81,8 +81,9 @@ class Report final : public Command {
                                               : report::WriteComparison(requests, page);
     Write(page.str());
     if (output_ != "-") {
-      Print("wrote " + Printable(output_) + ": " + Count(summary.findings, "finding") + " of " +
-            Count(summary.rules_with_findings, "rule") +
+      const std::string found =
+          Count(summary.findings, "finding") + " of " + Count(summary.rules_with_findings, "rule");
+      Print("wrote " + Printable(output_) + ": " + (summary.findings == 0 ? "no findings" : found) +
             (summary.rules_worth_a_look > 0
                  ? ", " + Count(summary.rules_worth_a_look, "rule") + " with something worth a look"
                  : "") +

@@ -146,9 +146,11 @@ Status Hook::AcquireClaim() {
   if (!may_record) {
     is_recording_ = false;
     if (options_.queue.out_dir->IsLost()) return Status::Ok();  // which was reported
-    options_.logger.Warning(StrCat(store_->Location(),
-                                   ": another process already records here; this one does not. "
-                                   "For several workers set num_workers and include_workers"));
+    options_.logger.Warning(
+        StrCat(store_->Location(),
+               ": another hook, of this or of another process, already records "
+               "here; this one does not. Close the other one first; for several "
+               "workers set num_workers and include_workers"));
   }
   return Status::Ok();
 }
@@ -386,6 +388,9 @@ Status Hook::SaveScalar(std::string_view name, const tensor::View &view, double 
   if (view.ElementCount() != 1) {
     return InvalidArgument(
         StrCat("scalar '", name, "' has ", view.ElementCount(), " elements; it must have one"));
+  }
+  if (view.dtype == tensor::DType::kString) {
+    return InvalidArgument(StrCat("scalar '", name, "' is a text; it must be a number"));
   }
   SMD_ASSIGN_OR_RETURN(KeptTensor kept, KeptTensor::Of(view));
   const DeferringLock lock(mutex_);

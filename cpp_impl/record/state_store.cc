@@ -100,8 +100,11 @@ StateStore::Fingerprint StateStore::Look() const {
        entry.increment(error)) {
     std::error_code gone;  // a checkpoint may be replaced meanwhile
     if (!entry->is_regular_file(gone) || !IsCheckpoint(entry->path().filename().string())) continue;
-    const uint64_t size = entry->file_size(gone);
-    files.emplace_back(entry->path().string(), gone ? 0 : size);
+    File file{entry->path().string(), entry->file_size(gone), {}};
+    if (gone) file.size = 0;
+    const auto written = entry->last_write_time(gone);
+    if (!gone) file.written = written;
+    files.push_back(std::move(file));
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,12 +38,19 @@ class StateStore {
   // Returns the entry with the largest step seen.
   std::optional<RunState> Latest() const;
 
-  // Appends `state` if checkpoint files were added, removed or changed their size since the last
-  // call or Open().
+  // Appends `state` if checkpoint files were added, removed or written since the last call or
+  // Open().
   Status Update(const RunState &state, bool durable = false);
 
  private:
-  using Fingerprint = std::vector<std::pair<std::string, uint64_t>>;  // names and sizes
+  struct File {
+    std::string name;
+    uint64_t size;
+    std::filesystem::file_time_type written;  // one name may be written again and again
+
+    auto operator<=>(const File &) const = default;
+  };
+  using Fingerprint = std::vector<File>;
 
   StateStore(std::string folder, std::shared_ptr<storage::Store> store);
   Fingerprint Look() const;

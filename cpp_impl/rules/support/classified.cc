@@ -148,6 +148,7 @@ std::vector<Classified::Pair> Classified::Take() {
       continue;
     }
     pair.labels.are_weighted = weighted_.contains(labels.tensor);
+    pair.labels.are_of_parts |= of_parts_.contains(labels.tensor);
     const bool are_other = predictions != predictions_.end() &&
                            labels.numbers.size() == predictions->numbers.size() &&
                            AreBeyond(predictions->numbers);

@@ -19,6 +19,8 @@ inline constexpr std::string_view kIgnoringLosses = "losses_ignoring_a_class";
 // The collection of what losses with a weight for each class take: the training knows of its rare
 // classes.
 inline constexpr std::string_view kWeightedLosses = "weighted_losses";
+// And of those with several classes for each sample, though they are in one row.
+inline constexpr std::string_view kLossesOfParts = "losses_of_parts";
 
 // Holds the classes in a tensor, one for each sample.
 struct Classes {
@@ -43,6 +45,7 @@ class Classified {
   std::optional<size_t> RoleOf(std::string_view tensor, const Membership &membership) const {
     if (membership.IsIn(kIgnoringLosses, tensor)) return {};
     if (membership.IsIn(kWeightedLosses, tensor)) weighted_.emplace(tensor);
+    if (membership.IsIn(kLossesOfParts, tensor)) of_parts_.emplace(tensor);
     return roles_.Of(tensor, membership);
   }
   // Adds a tensor with such a role.
@@ -77,6 +80,7 @@ class Classified {
   Roles roles_;
   const bool argmax_;
   mutable std::set<std::string, std::less<>> weighted_;  // tensors of kWeightedLosses
+  mutable std::set<std::string, std::less<>> of_parts_;  // tensors of kLossesOfParts
   std::vector<Numbers> labels_;
   std::vector<Numbers> predictions_;
 };

@@ -83,8 +83,12 @@ def test_a_usual_script_has_no_findings(registers: bool, accumulates: int, out_d
 
 def test_an_optimizer_that_is_never_called(out_dir: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        train(out_dir, *classes(), accumulates=1000, steps=250)
+        found, causes = train(out_dir, *classes(), accumulates=1000, steps=250)
     assert [each for each in caplog.messages if "was not called in 200 calls" in each]
+    assert not [each for each in caplog.messages if "register_optimizer" in each]
+    # Then each call is a step.
+    assert ("UpdateNotApplied", "nothing_updated") in found
+    assert causes[0] == "nothing_updated"
 
 
 @pytest.mark.filterwarnings("ignore:Using a target size")

@@ -264,3 +264,35 @@ def test_a_class_that_the_loss_ignores_is_not_imbalanced(out_dir: str) -> None:
     found = train(out_dir, lambda s, y: F.cross_entropy(s, y, ignore_index=0), sizes=padded)
     assert ("ClassImbalance", "imbalance") not in found
     assert ("ClassImbalance", "imbalance") in train(f"{out_dir}-all", F.cross_entropy, sizes=padded)
+
+
+class Tagger(nn.Module):
+    """Scores five classes of each of six tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out = nn.Linear(8, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(x)
+
+
+@pytest.mark.parametrize("flatten", [lambda s: s.view(-1, 5), lambda s: s.transpose(0, 1).reshape(-1, 5)])
+@pytest.mark.parametrize("is_module", [True, False])
+def test_scores_that_were_flattened_are_those_of_parts(out_dir, flatten, is_module):
+    assert of_parts(f"{out_dir}_1", Tagger(), torch.randn(4, 6, 8), flatten, is_module)
+    assert not of_parts(f"{out_dir}_2", Tagger(), torch.randn(24, 8), lambda s: s.view(-1, 5), is_module)
+
+
+def of_parts(out_dir: str, model: nn.Module, x: Tensor, flatten: Any, is_module: bool) -> bool:
+    loss = nn.CrossEntropyLoss()
+    with smd.Hook(out_dir, include_regex=[".*"], raise_errors=True) as hook:
+        hook.register_module(model)
+        if is_module:
+            hook.register_loss(loss)
+        hook.attach(RuleSet().add("ClassImbalance"))
+        computed = loss(flatten(model(x)), torch.randint(5, (24,)))
+        if not is_module:
+            hook.record_tensor_value("loss", computed)
+        computed.backward()
+        return bool(hook.get_collection("losses_of_parts").include_regex)

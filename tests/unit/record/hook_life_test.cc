@@ -144,7 +144,7 @@ TEST_F(HookLifeTest, OfTwoProcessesOneRecords) {
   auto other = store_->Acquire("claim.smd");
   Step();
   EXPECT_FALSE(TheHook().IsRecording());
-  EXPECT_THAT(Log(), Contains(HasSubstr("another process already records here")));
+  EXPECT_THAT(Log(), Contains(HasSubstr("already records here")));
   Step();
   Close();
   EXPECT_THAT(store_->Files(), IsEmpty());

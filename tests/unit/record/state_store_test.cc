@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include "storage/temporary_folder.h"
 
 namespace smdebug::record::state_store_test {
@@ -62,6 +65,18 @@ TEST_F(StateStoreTest, NotesTheStateWhenCheckpointsChange) {
   ASSERT_TRUE(states->Update({0, {}, 5, {}}).IsOk());
   EXPECT_EQ(Open()->Latest()->last_seen, 5);
   EXPECT_FALSE(Open()->Latest()->last_saved);
+}
+
+// As "last.pt" is, of a model whose size stays.
+TEST_F(StateStoreTest, ACheckpointMayBeWrittenAgainUnderItsName) {
+  const auto states = Open();
+  const std::filesystem::path last = folder_.Path("last.pt");
+  folder_.Write("last.pt", "weights");
+  ASSERT_TRUE(states->Update({0, {}, 1, {}}).IsOk());
+  std::filesystem::last_write_time(
+      last, std::filesystem::last_write_time(last) + std::chrono::milliseconds(3));
+  ASSERT_TRUE(states->Update({0, {}, 2, {}}).IsOk());
+  EXPECT_EQ(Open()->Latest()->last_seen, 2);
 }
 
 TEST_F(StateStoreTest, FilesBelowCountAndItsOwnDoNot) {

@@ -46,6 +46,17 @@ TEST(ClassImbalanceTest, WeightedClassesAreWorthALook) {
   EXPECT_EQ(evaluated.findings[1].level, Level::kFinding);
 }
 
+// A loss of tokens often takes them in one row.
+TEST(ClassImbalanceTest, LabelsOfTokensInARowAreWorthALook) {
+  FakeSource source;
+  source.Include("losses_of_parts", "^CrossEntropyLoss_input_");
+  source.Step(3).Save("CrossEntropyLoss_input_1", Labels(990, 10)).Save("labels", Labels(990, 10));
+  const Evaluated evaluated = Evaluate(kRule, kAtOnce, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Tensors(), ElementsAre("CrossEntropyLoss_input_1", "labels"));
+  EXPECT_EQ(evaluated.findings[0].level, Level::kWorthALook);
+  EXPECT_EQ(evaluated.findings[1].level, Level::kFinding);
+}
+
 // Of tokens and pixels most are of one class.
 TEST(ClassImbalanceTest, LabelsOfPartsAreWorthALook) {
   const auto level_of = [](const std::vector<double> &labels, std::vector<int64_t> shape,

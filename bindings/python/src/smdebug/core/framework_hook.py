@@ -326,6 +326,9 @@ include_regex, include_collections, save_all, include_workers, options
         if self.raise_errors:
             raise error
         self.failures += 1
+        if self.failures == 1 and getattr(error, "code", "") == "AFTER_FORK":
+            self.logger.warning("the hook records for the process that made it, and not for this one")
+            return
         if self.failures == 1:
             self.logger.error(
                 "smdebug: %s failed; the training continues, and its tensors are not recorded; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any, List
 
 from smdebug.core.collection import CollectionKeys
@@ -18,6 +19,9 @@ _NOT_NAMED = {
     CollectionKeys.GRADIENTS,
     CollectionKeys.LOSSES,
 }
+
+
+_OF_OPTIMIZERS = ("updates", "optimizer_state", "learning_rate", "weight_decay")
 
 
 def warn_of_emptiness(hook: Any) -> None:
@@ -61,7 +65,7 @@ def _warnings(hook: Any) -> List[str]:
         )
     for name in hook.include_collections:
         if name not in _NOT_NAMED and not hook.get_collection(name).tensor_names:
-            found.append(_without_tensors(name))
+            found.append(_without_tensors(hook, name))
     return found
 
 
@@ -69,11 +73,24 @@ def _wants_gradients(hook: Any) -> bool:
     return hook.save_all or CollectionKeys.GRADIENTS in hook.include_collections
 
 
-def _without_tensors(name: str) -> str:
-    advice = (
-        "give the optimizer to register_optimizer"
-        if name in ("updates", "optimizer_state", "learning_rate", "weight_decay")
-        else "compiled models record no inputs and outputs of inner modules: record them by "
-        "smdebug.pytorch.tap; otherwise check the collection's expressions"
-    )
+def _without_tensors(hook: Any, name: str) -> str:
+    if name in _OF_OPTIMIZERS:
+        has_any = hook._optimizers or hook._missing_updates.set_aside
+        advice = (
+            "the registered optimizer has updated nothing: call its step()"
+            if has_any
+            else "give the optimizer to register_optimizer"
+        )
+    elif name not in hook._builtin_collections and not _has_expressions(hook, name):
+        near = difflib.get_close_matches(name, hook._builtin_collections, 1)
+        advice = f"did you mean {near[0]}?" if near else "it has no expressions: include some"
+    else:
+        advice = (
+            "compiled models record no inputs and outputs of inner modules: record them by "
+            "smdebug.pytorch.tap; otherwise check the collection's expressions"
+        )
     return f"no tensor of the collection {name} was recorded; {advice}"
+
+
+def _has_expressions(hook: Any, name: str) -> bool:
+    return bool(hook.get_collection(name).include_regex)

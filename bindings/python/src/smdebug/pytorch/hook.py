@@ -390,7 +390,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         for model in self._models:
             model.forget_gradients()
             model.forget_held()
-        for watched in self._optimizers:
+        for watched in [*self._optimizers, *self._missing_updates.set_aside]:
             forget_scaled(watched)
             watched.detach()
         self._models.clear()

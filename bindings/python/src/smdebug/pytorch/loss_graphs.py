@@ -7,7 +7,14 @@ from typing import Any, Dict, List, Set, Tuple
 
 from smdebug import _raw
 from smdebug.pytorch.backward_losses import BackwardLosses
-from smdebug.pytorch.loss_nodes import CLASSES, LossInputs, inputs_of, is_over, losses_behind
+from smdebug.pytorch.loss_nodes import (
+    CLASSES,
+    LossInputs,
+    are_of_parts,
+    inputs_of,
+    is_over,
+    losses_behind,
+)
 from smdebug.pytorch.unnamed_losses import UnnamedLosses
 
 __all__ = ["LossGraphs"]
@@ -41,6 +48,7 @@ class LossGraphs:
         self._tries: Dict[str, int] = {}  # in vain, by the loss's name
         self._has_warned = False
         self._read: Set[str] = set()  # losses whose graphs were there
+        self._with_scores: Set[str] = set()  # losses of modules that were called
         self._told: Dict[str, List[str]] = {}  # the collections of inputs by their prefix
         self._passes = BackwardLosses(hook, self._save_all)
         self._unnamed = UnnamedLosses(hook, self._save_wanted)
@@ -63,6 +71,13 @@ class LossGraphs:
     def note_inputs(self) -> None:
         """Notes that the open step has the inputs of its loss from elsewhere."""
         self._passes.is_needless = True
+
+    def note_scores(self, name: str, inputs: Any) -> None:
+        """Tells rules, once, if a loss module gets scores that a sample has several of."""
+        if name not in self._with_scores:
+            self._with_scores.add(name)
+            if inputs and are_of_parts(getattr(inputs[0], "grad_fn", None)):
+                self._hook._tell("losses_of_parts", f"^{re.escape(name)}_input_")
 
     def on_backward(self, roots: Any) -> None:
         """Reads the graphs of losses whose backward pass begins."""

@@ -6,7 +6,16 @@ from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from smdebug.core.utils import import_framework
 
-__all__ = ["CLASSES", "LossInputs", "LossNode", "inputs_of", "is_over", "losses_behind", "unscaled"]
+__all__ = [
+    "CLASSES",
+    "LossInputs",
+    "LossNode",
+    "are_of_parts",
+    "inputs_of",
+    "is_over",
+    "losses_behind",
+    "unscaled",
+]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
@@ -32,6 +41,8 @@ _SAME = {
 # Activations whose results a cross entropy should not get.
 _ACTIVATIONS = {"ReluBackward0", "SigmoidBackward0", "SoftmaxBackward0"}
 _NONE, _SUM = 0, 2  # of `reduction`
+# The nodes from a loss of classes back to the scores as a model has computed them.
+_TO_SCORES = {*_SAME, "LogSoftmaxBackward0", "NllLossBackward0"}
 
 # Nodes that scale a loss, and how many of them may follow each other.
 _SCALES = ("MulBackward0", "DivBackward0")
@@ -257,4 +268,19 @@ def _collections_of(node: Any) -> List[str]:
     # A number below 0 is not a class.  Nodes have it as an unsigned number.
     if getattr(node, "_saved_ignore_index", -1) in range(1 << 63):
         collections.append("losses_ignoring_a_class")
+    if are_of_parts(node):
+        collections.append("losses_of_parts")
     return collections
+
+
+def are_of_parts(node: Optional[Any]) -> bool:
+    """Returns True if scores have been flattened that a sample has several of, as for tokens.
+
+    `node` is that of the scores, or of their loss.
+    """
+    while node is not None and node.name() in _TO_SCORES:
+        sizes = getattr(node, "_saved_self_sym_sizes", getattr(node, "_saved_self_sizes", ()))
+        if len(sizes) > 2:
+            return True
+        node = node.next_functions[0][0] if node.next_functions else None
+    return False

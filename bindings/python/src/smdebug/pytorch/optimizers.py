@@ -14,7 +14,7 @@ from smdebug.pytorch.optimizer_names import OptimizerNames
 from smdebug.pytorch.torch_state import is_compiling
 
 __all__ = [
-    "OptimizerWarnings",
+    "MissingUpdates",
     "WatchedOptimizer",
     "inner_optimizer",
     "missing_gradients",
@@ -35,31 +35,49 @@ class _Listener(Protocol):
     def _after_update(self, watched: WatchedOptimizer, optimizer: Any) -> None: ...
 
 
-class OptimizerWarnings:
+class MissingUpdates:
     """Warns once of registered optimizers that never update anything, or update what is unknown.
 
-    A training without an update would be one step, which no rule sees the end of.
+    A training without an update would be one step, which no rule sees the end of.  So optimizers
+    that were never called are set aside, and each call of the model is a step, until one updates
+    something.
+
+    Parameters
+    ----------
+    logger : logging.Logger
+        Gets the warnings.
+    optimizers : list
+        The registered ones.
     """
 
     _MANY = 200  # calls of the model; few jobs accumulate so many batches
 
-    def __init__(self, logger: Any) -> None:
+    def __init__(self, logger: Any, optimizers: List[WatchedOptimizer]) -> None:
         self._logger = logger
+        self._optimizers = optimizers
+        #: The registered optimizers that were never called.
+        self.set_aside: List[WatchedOptimizer] = []
         self._calls = 0
         self._knows_unknown = False
 
     def note_call(self) -> None:
+        """Counts a call of the model in a training step."""
         self._calls += 1
         if self._calls == self._MANY:
             self._logger.warning(
-                "step() of the registered optimizers was not called in %d calls of the model: all of "
-                "them are one step of the trial; call it after each backward pass, or do not "
-                "register the optimizers",
+                "step() of the registered optimizers was not called in %d calls of the model; from "
+                "now on each call is a step of the trial; call it after each backward pass, or do "
+                "not register the optimizers",
                 self._calls,
             )
+            self.set_aside.extend(self._optimizers)
+            self._optimizers.clear()
 
     def note_update(self) -> None:
+        """Notes that an optimizer is called."""
         self._calls = self._MANY
+        self._optimizers.extend(self.set_aside)
+        self.set_aside.clear()
 
     def note_unknown(self, count: int) -> None:
         if count == 0 or self._knows_unknown:

@@ -18,7 +18,7 @@ from smdebug.pytorch.layer_settings import LayerSettings
 from smdebug.pytorch.loss_graphs import LossGraphs
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import (
-    OptimizerWarnings,
+    MissingUpdates,
     WatchedOptimizer,
     missing_gradients,
     settings_of,
@@ -85,8 +85,8 @@ class StepHook(FrameworkHook):
         return []
 
     @cached_property
-    def _optimizer_warnings(self) -> OptimizerWarnings:
-        return OptimizerWarnings(self.logger)
+    def _missing_updates(self) -> MissingUpdates:
+        return MissingUpdates(self.logger, self._optimizers)
 
     @cached_property
     def _unregistered(self) -> Unregistered:
@@ -267,7 +267,7 @@ class StepHook(FrameworkHook):
                 return
             if not continues:
                 self._start(was_called=True)
-            self._optimizer_warnings.note_call()
+            self._missing_updates.note_call()
         elif model.begins_step(module):
             self._start(was_called=True)
         self._is_saving = self._saves_step
@@ -457,7 +457,7 @@ class StepHook(FrameworkHook):
             self._layer_settings.save_at_update()
         parameters = watched.names.parameters_of(optimizer, self._models)
         watched.named = list(zip(watched.names.names, parameters))
-        self._optimizer_warnings.note_unknown(watched.names.unknown)
+        self._missing_updates.note_unknown(watched.names.unknown)
         with self._late.batch():
             self._save_parameters(watched, parameters, inverse_scale(optimizer))
 
@@ -510,7 +510,7 @@ class StepHook(FrameworkHook):
             self._follow(is_training=True)
             self._start(was_called=False)
         self._is_interrupted = False
-        self._optimizer_warnings.note_update()
+        self._missing_updates.note_update()
         self._is_saving = self._saves_step
         self._applied.add(watched)
 
