@@ -16,7 +16,9 @@ class Opponents {
  public:
   // Notes a loss of a training step.
   void Note(const Sample &loss);
-  // Returns whether several losses take turns, and no step has two of them.
+  // Returns whether several losses take turns, and no step has two of them; or the number of losses
+  // changes at most steps, as that of a discriminator, of real and of false samples, and a
+  // generator.
   bool Are() const;
 
  private:
@@ -25,6 +27,9 @@ class Opponents {
   int64_t last_step_ = -1;
   std::string last_;
   bool has_shared_step_ = false;
+  int64_t losses_ = 0;         // of the last step
+  int64_t losses_before_ = 0;  // of the step before
+  int64_t changes_ = 0;        // of that number
 };
 
 }  // namespace smdebug::rules

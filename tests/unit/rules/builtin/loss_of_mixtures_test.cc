@@ -33,6 +33,20 @@ TEST(LossOfMixturesTest, OfTwoTargetsOneMayBeFar) {
   EXPECT_THAT(OfTwoTargets(2 * std::log(4)).Checks(), Contains("above_chance"));
 }
 
+// Of real samples, of false ones, and then of the generator.
+TEST(LossOfMixturesTest, OpponentsMayComputeTheirLossesByOneModule) {
+  const auto with = [](int64_t turns) {
+    FakeSource source;
+    for (int64_t step = 0; step < 160; ++step) {
+      source.Step(step, Mode::kTrain, step).Save("BCELoss_output_0", {step < 60 ? 0.5 : 2});
+      if (step % turns == 0) source.Save("BCELoss_output_1", {step < 60 ? 0.3 : 1.5});
+    }
+    return Evaluate("LossNotDecreasing", {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(with(2), IsEmpty());
+  EXPECT_THAT(with(1), Contains("increasing"));
+}
+
 TEST(LossOfMixturesTest, ASumOverSamplesHasNoLevel) {
   const auto with = [](const std::string &summed) {
     FakeSource source;
