@@ -172,6 +172,7 @@ class Rules final : public Command {
         last = step;
         progress.Advance();
       }
+      if (has_ended && last >= 0) EvaluateTo(set, trial, last);  // rules hear of the end
       FlushOutput();
       if (has_ended) return;
       AwaitNews(trial);
@@ -182,6 +183,10 @@ class Rules final : public Command {
   // is skipped.
   void EvaluateStep(RuleSet *set, const Trial &trial, int64_t step) {
     ++steps_;
+    EvaluateTo(set, trial, step);
+  }
+
+  void EvaluateTo(RuleSet *set, const Trial &trial, int64_t step) {
     options_.Try(trial, [&] {
       for (const Finding &finding : set->Evaluate(trial, 0, EndAfter(step))) Report(finding);
     });

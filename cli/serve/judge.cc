@@ -34,17 +34,30 @@ bool Judge::Evaluate(const Trial &trial, const std::vector<int64_t> &steps,
                      Clock::time_point deadline, std::vector<Finding> *found) {
   const int64_t last = EvaluatedTo();
   auto step = std::upper_bound(steps.begin(), steps.end(), last);
-  if (step == steps.end()) return false;
+  if (step == steps.end()) return End(trial, last, found);
   for (; step != steps.end() && Clock::now() < deadline; ++step) {
     // One step per call, so that a step that cannot be read is skipped.
-    try {
-      set_.Evaluate(trial, EvaluateOptions{.end = EndAfter(*step)}, found);
-    } catch (const Error &error) {
-      if (!Damage::IsOfTrial(error)) throw;
-    }
+    EvaluateTo(trial, *step, found);
     const std::lock_guard lock(mutex_);
     state_.evaluated_to = *step;
   }
+  Note(*found);
+  return true;
+}
+
+void Judge::EvaluateTo(const Trial &trial, int64_t step, std::vector<Finding> *found) {
+  try {
+    set_.Evaluate(trial, EvaluateOptions{.end = EndAfter(step)}, found);
+  } catch (const Error &error) {
+    if (!Damage::IsOfTrial(error)) throw;
+  }
+}
+
+bool Judge::End(const Trial &trial, int64_t last, std::vector<Finding> *found) {
+  if (last < 0 || last == ended_at_ || !trial.HasEnded()) return false;
+  ended_at_ = last;
+  EvaluateTo(trial, last, found);
+  if (found->empty()) return false;
   Note(*found);
   return true;
 }

@@ -71,11 +71,16 @@ class Judge {
 
   bool Evaluate(const Trial &trial, const std::vector<int64_t> &steps, Clock::time_point deadline,
                 std::vector<Finding> *found);
+  // Evaluates the steps up to this one.  Skips one that cannot be read.
+  void EvaluateTo(const Trial &trial, int64_t step, std::vector<Finding> *found);
+  // Lets rules hear that the job has ended, once after its last step.
+  bool End(const Trial &trial, int64_t last, std::vector<Finding> *found);
   void Note(const std::vector<Finding> &found);
   void Keep(const Finding &finding);
 
   const bool names_causes_;
   RuleSet set_;
+  int64_t ended_at_ = -1;  // the last step, once rules have heard of the end
   mutable std::mutex mutex_;
   State state_;
   StepsByTensor found_steps_;

@@ -322,10 +322,12 @@ Status Evaluation::Wait(Source &source, int64_t step, const Range &range, const 
 }
 
 Status Evaluation::EndIfOver(Source &source, const Range &range, const Report &report) {
-  if (range.end || set_->last_step_ < range.first) return Status::Ok();
+  // Callers that evaluate step by step end the range after each.
+  const int64_t last = set_->last_step_;
+  if (last < range.first || (range.end && *range.end <= last)) return Status::Ok();
   SMD_ASSIGN_OR_RETURN(const bool has_ended, source.HasEnded());
   if (!has_ended) return Status::Ok();
-  SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, NextStepAfter(source, set_->last_step_));
+  SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, NextStepAfter(source, last));
   if (next) return Status::Ok();
   std::vector<Finding> found;
   EndJob(&found);

@@ -78,7 +78,7 @@ class Evaluation {
   RuleSet::Known &Find(std::string_view tensor, const Membership &membership);
   Status EvaluateKnown(Source &source, const Range &range, const Report &report);
   Status EvaluateStep(Source &source, int64_t step, bool is_reported, std::vector<Finding> *found);
-  // Ends the job, if the source has ended and has no further step.
+  // Ends the job, if the source has ended, and its last step is in the range and was evaluated.
   Status EndIfOver(Source &source, const Range &range, const Report &report);
   Status Follow(Source &source, const Range &range, const Report &report, Clock &clock);
   Status Wait(Source &source, int64_t step, const Range &range, const Report &report, Clock &clock);

@@ -27,8 +27,10 @@ class Findings {
   void NoteWallSeconds(double seconds) { place_.wall_seconds = seconds; }
   // Adds a finding and fills in its rule and place.  The more severe of the finding's and the
   // rule's action applies, unless the finding is worth a look.
-  void Add(Finding finding) {
-    finding.place = place_;
+  void Add(Finding finding) { AddAt(place_, std::move(finding)); }
+  // The same at an earlier step, for a finding at the end of the job.
+  void AddAt(const StepPlace &place, Finding finding) {
+    finding.place = place;
     findings_.push_back(std::move(finding));
   }
   std::vector<Finding> &All() { return findings_; }

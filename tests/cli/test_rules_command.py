@@ -242,6 +242,26 @@ def test_following_a_job(tmp_path):
 
 
 
+def test_following_tells_what_the_end_of_the_job_tells(tmp_path):
+    program = Program(tmp_path)
+    words = "rules run --rule UnusualSettings --follow --json"
+    process = program.start(words, stdout=subprocess.PIPE, text=True)
+    try:
+        with smd.Hook(str(tmp_path / "run"), save_config=smd.SaveConfig(save_interval=1), save_all=True) as hook:
+            for step in range(80):
+                with hook.step(smd.modes.TRAIN):
+                    hook.save("learning_rate/SGD_0", np.float32(step))
+            hook.flush()
+            time.sleep(0.5)  # all steps are evaluated before the job ends
+        rest = [json.loads(line) for line in process.stdout]
+        assert [(each.get("check"), each.get("step")) for each in rest][0] == ("warmup", 79)
+        assert rest[-1]["summary"]["steps"] == 80
+        assert process.wait(30) == 10
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_following_goes_on_past_a_damaged_index(tmp_path):
     program = Program(tmp_path)
     process = program.start(

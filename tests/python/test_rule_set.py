@@ -7,6 +7,7 @@ import math
 import os
 import pickle
 import threading
+import time
 import weakref
 from pathlib import Path
 
@@ -130,6 +131,43 @@ def test_following_waits_for_the_step_that_passes_the_end(recorder):
     threading.Timer(0.5, recorder.step, [10]).start()
     assert list(rules.add(sees).evaluate(trial, end_step=5)) == []
     assert seen == [0] and trial.steps() == [0, 10]
+
+
+def warmed_up(out_dir):
+    """Records a learning rate that rises until the end; returns what attached rules find."""
+    with Hook(out_dir, save_config=SaveConfig(save_interval=1), save_all=True) as hook:
+        hook.attach(RuleSet().add("UnusualSettings"))
+        for step in range(100):
+            with hook.step(modes.TRAIN):
+                hook.save("learning_rate/SGD_0", np.float32(step))
+        assert hook.take_findings() == []
+    return hook.take_findings()
+
+
+def test_rules_hear_of_the_end_of_a_job(out_dir):
+    [live] = warmed_up(out_dir)
+    assert (live.check, live.step) == ("warmup", 99)
+    rules = RuleSet().add("UnusualSettings")
+    trial = create_trial(out_dir)
+    assert list(rules.evaluate(trial, end_step=99)) == []
+    assert list(rules.evaluate(trial)) == [live]
+    assert list(rules.evaluate(trial)) == []
+
+
+def test_rules_that_follow_a_job_hear_of_its_end(out_dir):
+    hook = Hook(out_dir, save_config=SaveConfig(save_interval=1), save_all=True)
+
+    def train(first, end):
+        for step in range(first, end):
+            with hook.step(modes.TRAIN):
+                hook.save("learning_rate/SGD_0", np.float32(step))
+
+    train(0, 1)
+    hook.flush()
+    job = threading.Thread(target=lambda: (train(1, 100), hook.flush(), time.sleep(0.3), hook.close()))
+    found = list(RuleSet().add("UnusualSettings").evaluate(_following(out_dir, job)))
+    job.join()
+    assert [each.check for each in found] == ["warmup"]
 
 
 def _following(out_dir, job):

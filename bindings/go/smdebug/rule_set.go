@@ -200,20 +200,30 @@ func (r *RuleSet) Follow(ctx context.Context, trial *Trial, steps StepRange, opt
 			yield(Finding{}, err)
 			return
 		}
-		for step, err := range trial.due(ctx, steps, flags.includeIncomplete()) {
+		judge := func(step int64, err error) bool {
 			var found []Finding
 			if err == nil {
 				found, err = r.evaluate(ctx, trial, step, flags)
 			}
 			for _, finding := range found {
 				if !yield(finding, nil) {
-					return
+					return false
 				}
 			}
 			if err != nil {
 				yield(Finding{}, err)
+			}
+			return err == nil
+		}
+		last := int64(-1)
+		for step, err := range trial.due(ctx, steps, flags.includeIncomplete()) {
+			if !judge(step, err) {
 				return
 			}
+			last = step
+		}
+		if last >= 0 {
+			judge(last, nil) // rules hear of the end of the job
 		}
 	}
 }

@@ -50,7 +50,9 @@ bool EndlessWarmups::Rate::RisesToTheEnd() const {
 
 void EndlessWarmups::Add(const Sample &sample, double rate) {
   if (!std::isfinite(rate) || !IsTraining(sample.Place().mode)) return;
-  rates_[{std::string(sample.Worker()), std::string(sample.Tensor())}].Add(rate);
+  Rate &known = rates_[{std::string(sample.Worker()), std::string(sample.Tensor())}];
+  known.place = sample.Place();
+  known.Add(rate);
 }
 
 void EndlessWarmups::Report(Findings &findings) const {
@@ -61,7 +63,8 @@ void EndlessWarmups::Report(Findings &findings) const {
     if (is_told || rate.count < least_ || !rate.RisesToTheEnd()) continue;
     told = &worker;
     const double part = static_cast<double>(rate.last_rise) / static_cast<double>(rate.count);
-    findings.Add(
+    findings.AddAt(
+        rate.place,
         FindingOf({worker, tensor}, "warmup", part, kLate,
                   StrCat("'", tensor, "' rose until the training ended, after ", rate.count,
                          " updates: at ", Shortest(rate.last), " its warm-up was not over")));

@@ -26,7 +26,8 @@ class EndlessWarmups {
 
  private:
   struct Rate {
-    int64_t count = 0;  // of updates
+    StepPlace place{-1, Mode::kGlobal, -1};  // of the last update
+    int64_t count = 0;                       // of updates
     double first = 0;
     double last = 0;
     bool has_fallen = false;

@@ -196,12 +196,17 @@ TEST_F(EvaluationTest, TheEndIsToldOnceTheJobHasEnded) {
   EXPECT_THAT(found_, ElementsAre(4, 7)) << "a job that went on";
 }
 
-TEST_F(EvaluationTest, TheEndIsNoneOfARangeThatEndsOrBeginsLater) {
+TEST_F(EvaluationTest, TheEndBelongsToTheLastStep) {
   EXPECT_TRUE(set_->Add([] { return std::make_unique<AtTheEnd>(); }).IsOk());
-  source_.Step(0).Save("w", {1});
-  EXPECT_TRUE(Run({.end = 9}).IsOk());
-  EXPECT_TRUE(Run({.first = 5, .end = {}}).IsOk());
+  source_.Step(0).Save("w", {1}).Step(4).Save("w", {1});
+  EXPECT_TRUE(Run({.end = 4}).IsOk());
   EXPECT_THAT(found_, IsEmpty());
+  EXPECT_TRUE(Run({.first = 5, .end = {}}).IsOk());
+  EXPECT_THAT(found_, IsEmpty()) << "which is not in the range";
+  EXPECT_TRUE(Run({.end = 0}).IsOk());
+  EXPECT_THAT(found_, IsEmpty());
+  EXPECT_TRUE(Run({.end = 5}).IsOk());
+  EXPECT_THAT(found_, ElementsAre(4)) << "as who evaluates step by step asks";
 }
 
 // ---- following a job -------------------------------------------------------------------------

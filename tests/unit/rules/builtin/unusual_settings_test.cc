@@ -82,6 +82,8 @@ TEST(UnusualSettingsTest, AWarmUpThatTheTrainingEndsInIsFound) {
     EXPECT_THAT(evaluated.Steps(), ElementsAre(199));
   }
   FakeSource source = Rates(200, Linear);
+  source.Step(200, Mode::kEval, 0).Save("training_mode/Net", {0});
+  EXPECT_THAT(Find(source).Steps(), ElementsAre(199)) << "the last update, not the last step";
   EXPECT_EQ(Find(source).findings[0].message,
             "'learning_rate/AdamW_0' rose until the training ended, after 200 updates: at 0.000199 "
             "its warm-up was not over");

@@ -248,6 +248,8 @@ class RuleSet:
             for first in range(0, len(steps), _AT_ONCE):
                 last = steps[first : first + _AT_ONCE][-1]
                 yield from self._evaluate(trial, start_step, last)
+        if self._last >= start_step:  # the job may have ended since
+            yield from self._evaluate(trial, start_step, self._last)
 
     def _evaluate(
         self, trial: Trial, start_step: int, last_step: int, flags: int = 0
