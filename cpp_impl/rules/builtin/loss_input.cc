@@ -37,6 +37,7 @@ constexpr double kTolerance = 0.02;
 constexpr int64_t kMostElements = 65'536;
 constexpr double kLeastElements = 32;
 constexpr int64_t kLongerForLogits = 4;
+constexpr double kBetween = 0.5;  // two classes
 // How many steps with targets are compared with inputs: a fault of the data is there from the
 // start.
 constexpr int64_t kStepsWithTargets = 60;
@@ -315,7 +316,8 @@ class LossInput final : public Rule {
     const int64_t patience = is_of_logits ? kLongerForLogits * limits_.patience : limits_.patience;
     if (input->probabilities < patience) return;
     // Scores of one class alone are to lie on one side of 0.
-    if (is_of_logits && input->least_target == input->most_target) return;
+    const bool are_of_one = input->least_target >= kBetween || input->most_target <= kBetween;
+    if (is_of_logits && input->targets > 0 && are_of_one) return;
     const auto steps = static_cast<double>(input->probabilities);
     culprits_.Offer(sample, {steps, steps, static_cast<double>(patience), "probabilities"}, [&] {
       return StrCat("for ", input->probabilities, " steps, '", sample.Tensor(), "' ",

@@ -210,6 +210,7 @@ TEST(LossInputTest, ScoresOfOneClassLieOnOneSide) {
     return Evaluate(kRule, {}, source, Profile::kCalibrated);
   };
   EXPECT_THAT(with(1).findings, IsEmpty());
+  EXPECT_THAT(with(0.9).findings, IsEmpty()) << "of a label that is smoothed";
   EXPECT_THAT(with(0).Checks(), Contains("probabilities"));
 }
 
