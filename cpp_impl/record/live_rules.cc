@@ -69,6 +69,10 @@ void LiveRules::Observe(std::string_view tensor, const tensor::GivenStatistics &
 void LiveRules::EndStep() {
   findings_.clear();
   evaluation_.EndStep(&findings_);
+  TakeAction();
+}
+
+void LiveRules::TakeAction() {
   action_ = rules::Action::kContinue;
   for (const rules::Finding &finding : findings_) action_ = std::max(action_, finding.action);
 }
@@ -81,6 +85,7 @@ void LiveRules::DiscardStep() {
 void LiveRules::EndJob() {
   findings_.clear();
   evaluation_.EndJob(&findings_);
+  TakeAction();
 }
 
 bool LiveRules::IsIn(std::string_view collection, std::string_view tensor) const {

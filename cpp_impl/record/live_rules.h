@@ -48,6 +48,7 @@ class LiveRules final : private rules::Membership {
 
  private:
   void NoteCollections();
+  void TakeAction();
   bool IsIn(std::string_view collection, std::string_view tensor) const override;
 
   rules::Evaluation evaluation_;

@@ -114,9 +114,10 @@ def test_statistics_that_have_not_arrived_are_found(out_dir, momentum, count, se
 
 
 @pytest.mark.parametrize(("warm_up", "is_found"), [(1000, True), (60, False)])
-def test_a_warm_up_without_an_end_is_found(out_dir, warm_up, is_found):
+def test_a_warm_up_without_an_end_is_found(out_dir, warm_up, is_found, caplog):
     found = checks_of(out_dir, sequential(nn.ReLU()), warm_up=warm_up)
     assert found == [("warmup", "learning_rate/SGD_0")] * is_found
+    assert ("rose until the training ended" in caplog.text) == is_found
 
 
 def test_a_model_that_is_one_such_layer_is_not_kept(out_dir):

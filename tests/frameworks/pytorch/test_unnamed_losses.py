@@ -114,6 +114,29 @@ def test_it_is_not_saved_besides_others(out_dir, settings):
     assert not names_in(trial)
 
 
+def test_losses_of_another_training_are_not_its_own(out_dir):
+    """Its hook is open, and its last step, while another model is trained."""
+    models = [nn.Linear(8, 3), nn.Linear(8, 3)]
+    optimizers = [torch.optim.SGD(model.parameters(), 0.1) for model in models]
+    hooks = [
+        smd.Hook(f"{out_dir}/{number}", save_config=EVERY_STEP, include_collections=["losses"], raise_errors=True)
+        for number in range(2)
+    ]
+    for hook, model, optimizer in zip(hooks, models, optimizers):
+        hook.register_module(model)
+        hook.register_optimizer(optimizer)
+        hook.attach(RuleSet().add_all())
+        for _ in range(10):
+            optimizer.zero_grad()
+            F.cross_entropy(model(torch.randn(4, 8)), torch.randint(3, (4,))).backward()
+            optimizer.step()
+    for number, hook in enumerate(hooks):
+        hook.close()
+        trial = smd.create_trial(f"{out_dir}/{number}")
+        assert names_in(trial) == {OUTPUT}
+        assert trial.tensor(OUTPUT).steps() == list(range(2, 10))
+
+
 @pytest.mark.parametrize("is_module", [False, True])
 def test_a_sum_over_samples_is_compared_with_no_guess(out_dir, is_module):
     """It is far above the loss of a guess, which is one of a sample, however far it falls."""

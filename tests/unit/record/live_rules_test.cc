@@ -70,6 +70,7 @@ TEST_F(LiveRulesTest, HearOfTheEndOfTheJob) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].check, "warmup");
   EXPECT_EQ(findings[0].place.step, 99);
+  EXPECT_EQ(TheHook().LastAction(), rules::Action::kWarn);
 }
 
 TEST_F(LiveRulesTest, EvaluateTheStepsThatTheirConfigSelects) {

@@ -393,6 +393,7 @@ include_regex, include_collections, save_all, include_workers, options
     def _close(self) -> None:
         try:
             super().close()
+            self._hear_rules()  # of the end of the training
         finally:
             self._close_profile()
             if self._metrics is not None:

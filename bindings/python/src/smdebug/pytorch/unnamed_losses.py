@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Callable, List, Tuple
 
 from smdebug.pytorch.host_copies import is_capturing
@@ -20,6 +21,8 @@ __all__ = ["UnnamedLosses"]
 _NAME = "backward_loss"
 # A script that gives no loss in so many updates gives none.
 _UPDATES = 2
+# After so many passes without a loss of a function, there is none.
+_MOST_VAIN = 64
 
 
 class UnnamedLosses:
@@ -41,7 +44,9 @@ class UnnamedLosses:
         self._hook = hook
         self._save = save
         self._updates = 0
+        self._vain = 0  # passes without such a loss
         self._has_ended = False
+        self._thread = 0
 
     @property
     def is_due(self) -> bool:
@@ -55,13 +60,20 @@ class UnnamedLosses:
     def end_step(self) -> None:
         """Notes what the step was that ends."""
         hook = self._hook
+        self._thread = threading.get_ident()
         if hook._losses_seen or len(hook._optimizers) > 1:
             self.end()
         elif hook._has_rules and hook._applied:
             self._updates += 1
 
     def on_backward(self, roots: Any) -> None:
-        """Saves the losses at the roots of a pass."""
+        """Saves the losses at the roots of a pass, if it may be one of the hook's models.
+
+        Others are trained in other threads, or while no model was called since the last update.
+        """
+        is_own = self._hook._was_called and not self._hook._applied
+        if not is_own or threading.get_ident() != self._thread:
+            return
         for root in roots if isinstance(roots, (list, tuple)) else (roots,):
             if type(root) in PLAIN and root.grad_fn is not None and root.numel() == 1:
                 if not is_capturing(root.device):
@@ -77,5 +89,8 @@ class UnnamedLosses:
             if len(found) == 1 and found[0].is_whole:
                 self._hook._save_numbered(f"{_NAME}_output_", value)
                 break
+        self._vain = 0 if found else self._vain + 1
+        if self._vain >= _MOST_VAIN:
+            self.end()
         if found:
             self._save(_NAME, [(inputs_of(each.node), each.is_whole) for each in found])
