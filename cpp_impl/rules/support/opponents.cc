@@ -7,6 +7,7 @@ namespace {
 
 // Each opponent has at least one of so many steps.
 constexpr int64_t kSteps = 20;
+// At more of the steps, the number of losses differs from that of the step before.
 constexpr double kMost = 0.8;
 
 }  // namespace

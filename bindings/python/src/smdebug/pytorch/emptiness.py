@@ -19,8 +19,6 @@ _NOT_NAMED = {
     CollectionKeys.GRADIENTS,
     CollectionKeys.LOSSES,
 }
-
-
 _OF_OPTIMIZERS = ("updates", "optimizer_state", "learning_rate", "weight_decay")
 
 
@@ -75,12 +73,12 @@ def _wants_gradients(hook: Any) -> bool:
 
 def _without_tensors(hook: Any, name: str) -> str:
     if name in _OF_OPTIMIZERS:
-        has_any = hook._optimizers or hook._missing_updates.set_aside
-        advice = (
-            "the registered optimizer has updated nothing: call its step()"
-            if has_any
-            else "give the optimizer to register_optimizer"
-        )
+        if hook._missing_updates.has_updated:
+            advice = "the registered optimizer has none, or no step with an update was saved"
+        elif hook._optimizers or hook._missing_updates.set_aside:
+            advice = "the registered optimizer has updated nothing: call its step()"
+        else:
+            advice = "give the optimizer to register_optimizer"
     elif name not in hook._builtin_collections and not _has_expressions(hook, name):
         near = difflib.get_close_matches(name, hook._builtin_collections, 1)
         advice = f"did you mean {near[0]}?" if near else "it has no expressions: include some"

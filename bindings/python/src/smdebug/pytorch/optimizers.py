@@ -57,6 +57,8 @@ class MissingUpdates:
         self._optimizers = optimizers
         #: The registered optimizers that were never called.
         self.set_aside: List[WatchedOptimizer] = []
+        #: Whether one was called.
+        self.has_updated = False
         self._calls = 0
         self._knows_unknown = False
 
@@ -75,6 +77,7 @@ class MissingUpdates:
 
     def note_update(self) -> None:
         """Notes that an optimizer is called."""
+        self.has_updated = True
         self._calls = self._MANY
         self._optimizers.extend(self.set_aside)
         self.set_aside.clear()
