@@ -147,6 +147,7 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
         return
     hook.save("encoder_output_0", np.float32(1 if step < 10 else 0.01) * scores[:16])
     hook.save("reward", np.float32(0.5 + 0.1 * np.sin(step) if step < 8 else 0))
+    hook.save("dropout/Net_drop", np.float32(0.9))
     for i, size in enumerate((1e-12, 1e-5, 1)):
         hook.save(f"gradient/linear{i}.weight", np.float32(size) * normal(6, 6))
         hook.save(f"linear{i}.weight", normal(6, 6) * np.float32(4.0 ** (step if i == 0 else 0)))

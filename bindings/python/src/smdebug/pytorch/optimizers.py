@@ -44,17 +44,14 @@ class MissingUpdates:
 
     Parameters
     ----------
-    logger : logging.Logger
-        Gets the warnings.
-    optimizers : list
-        The registered ones.
+    hook : smdebug.pytorch.Hook
+        The hook whose optimizers these are.
     """
 
     _MANY = 200  # calls of the model; few jobs accumulate so many batches
 
-    def __init__(self, logger: Any, optimizers: List[WatchedOptimizer]) -> None:
-        self._logger = logger
-        self._optimizers = optimizers
+    def __init__(self, hook: Any) -> None:
+        self._hook = hook
         #: The registered optimizers that were never called.
         self.set_aside: List[WatchedOptimizer] = []
         #: Whether one was called.
@@ -66,27 +63,27 @@ class MissingUpdates:
         """Counts a call of the model in a training step."""
         self._calls += 1
         if self._calls == self._MANY:
-            self._logger.warning(
+            self._hook.logger.warning(
                 "step() of the registered optimizers was not called in %d calls of the model; from "
                 "now on each call is a step of the trial; call it after each backward pass, or do "
                 "not register the optimizers",
                 self._calls,
             )
-            self.set_aside.extend(self._optimizers)
-            self._optimizers.clear()
+            self.set_aside.extend(self._hook._optimizers)
+            self._hook._optimizers.clear()
 
     def note_update(self) -> None:
         """Notes that an optimizer is called."""
         self.has_updated = True
         self._calls = self._MANY
-        self._optimizers.extend(self.set_aside)
+        self._hook._optimizers.extend(self.set_aside)
         self.set_aside.clear()
 
     def note_unknown(self, count: int) -> None:
         if count == 0 or self._knows_unknown:
             return
         self._knows_unknown = True
-        self._logger.warning(
+        self._hook.logger.warning(
             "%d parameters of a registered optimizer belong to no registered module, and are not "
             "recorded; give their module to register_module",
             count,

@@ -86,7 +86,7 @@ class StepHook(FrameworkHook):
 
     @cached_property
     def _missing_updates(self) -> MissingUpdates:
-        return MissingUpdates(self.logger, self._optimizers)
+        return MissingUpdates(self)
 
     @cached_property
     def _unregistered(self) -> Unregistered:
