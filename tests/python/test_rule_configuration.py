@@ -276,11 +276,15 @@ def test_what_is_no_action_is_refused_without_its_secrets(tmp_path, trial_dir):
 
 
 def test_a_signal_goes_to_a_process(tmp_path, trial_dir):
-    job = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    script = "import time; print('ready', flush=True); time.sleep(60)"
+    job = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    # While Python starts, it may lose the signal.
+    assert job.stdout is not None and job.stdout.readline() == "ready\n"
     (tmp_path / "job.pid").write_text(str(job.pid))
     action = {"name": "signal", "pid_file": str(tmp_path / "job.pid"), "signal": "SIGINT"}
     list(rules_of(tmp_path, trial_dir, {**VANISHING, "Actions": [action]}).run())
     assert job.wait(30) in (-signal.SIGINT, 1, 130)
+    job.stdout.close()
 
 
 # ---- reports ---------------------------------------------------------------------------------
