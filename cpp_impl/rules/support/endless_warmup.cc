@@ -2,8 +2,10 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "base/strings.h"
+#include "rules/support/tensor_names.h"
 #include "rules/support/told.h"
 #include "rules/support/words.h"
 
