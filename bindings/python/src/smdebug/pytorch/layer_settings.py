@@ -13,7 +13,7 @@ __all__ = ["LayerSettings"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
-# What is usual is not saved: rules would be shown as many numbers as a large model has layers.
+# Usual settings are not saved: a large model has as many as layers.
 _USUAL_DROPOUT = 0.5
 _USUAL_MOMENTUM = 0.02
 

@@ -81,7 +81,7 @@ class UnnamedLosses:
 
     def _save_loss(self, root: Any) -> None:
         found: List[LossNode] = []
-        # What is divided, as by the number of batches, is the loss, unless it is a sum over samples.
+        # A division, as by the number of batches, follows the loss, unless that is a sum over samples.
         for node, value in unscaled(root):
             found = list(losses_behind(node))
             if any(is_over(each.node) for each in found):
