@@ -132,9 +132,8 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "swap the first two axes before it, and swap them back after it.",
      "docs/diagnosis.md#axes_swapped"},
     {"dropout_too_strong", "a dropout drops most of its input",
-     "Check whether the probability that is set is that to keep: PyTorch takes that of a 0. Values "
-     "of "
-     "0.1 to 0.5 are usual.",
+     "Check whether the probability that is set is that to keep: PyTorch takes that of a 0. "
+     "Values of 0.1 to 0.5 are usual.",
      "docs/diagnosis.md#dropout_too_strong"},
     {"not_in_evaluation", "the model is not made ready for evaluations",
      "Call eval() before each evaluation, and train() after it. Leave the momentum of batch "

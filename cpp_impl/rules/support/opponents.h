@@ -29,7 +29,7 @@ class Opponents {
   bool has_shared_step_ = false;
   int64_t losses_ = 0;         // of the last step
   int64_t losses_before_ = 0;  // of the step before
-  int64_t changes_ = 0;        // of that number
+  int64_t changes_ = 0;        // steps with another number than the one before
 };
 
 }  // namespace smdebug::rules
