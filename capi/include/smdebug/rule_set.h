@@ -217,13 +217,11 @@ enum {
 };
 
 /* Evaluates the global steps first <= s < end (end -1: all) of `trial` that the set has not
- * evaluated yet.  Built-in rules also observe the steps before `first`; findings at those are not
- * reported.  `flags` is a sum of SMD_EVALUATE_...; without FOLLOW, the steps that all workers have
- * written are evaluated (once the job has ended, every step).  With STOP_AT_FINDING, a finding
- * hides the failure of a function at the same step.  A set belongs to the first trial of which it
- * evaluated a step, until smd_rule_set_reset().  If the job has ended and its last step is in the
- * range, rules hear of the end, once, and may find what only that tells.  `out` gets the findings,
- * also before a failure.
+ * evaluated yet.  Built-in rules also observe the steps before `first`, unreported.  `flags` is a
+ * sum of SMD_EVALUATE_...; without FOLLOW, the steps that all workers have written are evaluated
+ * (of a job that has ended all, and rules hear of its end).  With STOP_AT_FINDING, a finding hides
+ * the failure of a function at the same step.  A set belongs to the first trial of which it
+ * evaluated a step, until smd_rule_set_reset().  `out` gets findings, also before a failure.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (it evaluated another trial, a hook has it, or another call
  * evaluates it), RULE_CONDITION_MET (details "rule", "step"), CALLBACK_FAILED, the error that a
