@@ -35,8 +35,9 @@ class Ls final : public Command {
   }
   const char *Details() const override {
     return "Shapes, types and reductions are those of a tensor's last step. For a folder or bucket "
-           "that holds trials, lists these with their states: finished, running, interrupted "
-           "(nothing new for some time), empty or unreadable; --regex then selects their names.";
+           "that holds trials, lists these with their states: finished, failed (and why), running, "
+           "interrupted (nothing new for some time), empty or unreadable; --regex then selects "
+           "their names.";
   }
   const char *Examples() const override {
     return "smdebug ls run\n"

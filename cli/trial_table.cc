@@ -49,7 +49,7 @@ std::string TimeText(int64_t microseconds) {
 
 Style StyleOf(const std::string &state) {
   if (state == "running") return Style::kGood;
-  if (state == "unreadable") return Style::kBad;
+  if (state == "unreadable" || state == "failed") return Style::kBad;
   return state == "interrupted" ? Style::kWarning : Style::kPlain;
 }
 

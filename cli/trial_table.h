@@ -14,12 +14,12 @@ namespace smdebug::cli {
 struct ListedTrial {
   std::string name;  // its path below the folder
   std::string path;
-  std::string state;  // "finished", "running", "interrupted", "empty" or "unreadable"
+  std::string state;  // "finished", "failed", "running", "interrupted", "empty" or "unreadable"
   int64_t steps = 0;
   std::optional<int64_t> last_step;
   int64_t workers = 0;
   std::optional<int64_t> last_time;  // microseconds since 1970
-  std::string problem;               // why it cannot be read
+  std::string problem;               // why it failed or cannot be read
 };
 
 // Returns the trials at and below `path` whose names match one of `regexes`, if there are any, in

@@ -171,6 +171,7 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   json.BeginObject().Key("id").Text(run->Id()).Key("name").Text(run->Name());
   json.Key("path").Text(known->row.path);
   json.Key("state").Text(steps->has_ended ? "finished" : known->row.state);
+  json.Key("failure").Text(steps->failure);
   json.Key("steps").Whole(static_cast<int64_t>(steps->steps.size()));
   json.Key("first").Whole(steps->steps.empty() ? 0 : steps->steps.front());
   json.Key("last").Whole(steps->Last()).Key("ended").Bool(steps->has_ended);

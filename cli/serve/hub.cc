@@ -58,7 +58,8 @@ void StateToJson(const StepTable &steps, const Judge &judge, JsonWriter *json) {
   json->Key("last").Whole(steps.Last());
   json->Key("steps").Whole(static_cast<int64_t>(steps.steps.size()));
   steps.ModesToJson(&json->Key("modes"));
-  json->Key("ended").Bool(steps.has_ended).Key("evaluated").Whole(judge.EvaluatedTo());
+  json->Key("ended").Bool(steps.has_ended).Key("failure").Text(steps.failure);
+  json->Key("evaluated").Whole(judge.EvaluatedTo());
   json->Key("count").Whole(static_cast<int64_t>(judge.Count()));
 }
 

@@ -155,8 +155,8 @@ std::vector<std::string> Monitor::WhichRuns() const {
     const auto before = baseline_.find(run->id);
     const bool has_grown = before == baseline_.end() || run->row.last_step > before->second;
     const bool is_open = run->row.state == "running" || has_grown;
-    const bool is_done = run->row.state == "finished" && run->summary &&
-                         run->summary->evaluated_to >= run->row.last_step;
+    const bool is_done =
+        run->row.HasEnded() && run->summary && run->summary->evaluated_to >= run->row.last_step;
     if (is_open && !is_done && on_screen.count(run->id) == 0) ids.push_back(run->id);
   }
   return ids;
@@ -202,12 +202,12 @@ bool Monitor::EvaluateOne(const std::string &id) {
   const std::shared_ptr<const Run> known = runs_.Find(id);
   // Another job took the place of the one that was there before: all of its findings are news.
   const auto baseline = baseline_.find(id);
-  const bool is_another = baseline != baseline_.end() && known->row.problem.empty() &&
+  const bool is_another = baseline != baseline_.end() && known->row.state != "unreadable" &&
                           known->row.last_step < baseline->second;
   if (is_another) baseline_.erase(id);
   const RunSummary *const before = known->summary.get();
-  const bool is_settled = before != nullptr && known->row.state == "finished" &&
-                          before->evaluated_to >= known->row.last_step;
+  const bool is_settled =
+      before != nullptr && known->row.HasEnded() && before->evaluated_to >= known->row.last_step;
   if (is_settled) {
     in_turn_.erase(id);
     return false;

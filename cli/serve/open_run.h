@@ -32,6 +32,7 @@ struct StepTable {
   std::vector<int64_t> steps;  // global
   std::vector<int8_t> modes;   // each a Mode: there are very many
   bool has_ended = false;
+  std::string failure;  // why the job failed, if it has
 
   // Writes how many steps each mode has, as an object.
   void ModesToJson(JsonWriter *json) const;

@@ -34,10 +34,9 @@ bool IsSame(const ListedRun &a, const ListedRun &b) {
 // Returns true if a job that had ended runs again, or another one took its place.  A run that
 // cannot be read for a moment has no steps.
 bool HasBegunAgain(const ListedRun &before, const ListedRun &now) {
-  if (!now.problem.empty()) return false;
+  if (now.state == "unreadable") return false;
   const bool is_another = before.first_time != 0 && now.first_time != before.first_time;
-  return is_another || now.last_step < before.last_step ||
-         (before.state == "finished" && now.state != "finished");
+  return is_another || now.last_step < before.last_step || (before.HasEnded() && !now.HasEnded());
 }
 
 // Gives runs of several paths that have one name a longer part of their paths.

@@ -14,13 +14,16 @@ namespace smdebug::cli::serve {
 struct ListedRun {
   std::string name;
   std::string path;
-  std::string state;  // "finished", "running", "interrupted", "empty" or "unreadable"
+  // "finished", "failed", "running", "interrupted", "empty" or "unreadable"
+  std::string state;
   int64_t steps = 0;
   int64_t last_step = -1;
   int64_t workers = 0;
   int64_t first_time = 0;  // microseconds since 1970; 0: unknown
   int64_t last_time = 0;
-  std::string problem;
+  std::string problem;  // why it failed or cannot be read
+
+  bool HasEnded() const { return state == "finished" || state == "failed"; }
 };
 
 // Returns the runs in a folder or bucket, in the order of their paths; none if there is none.

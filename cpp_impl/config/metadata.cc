@@ -65,6 +65,12 @@ Status MetadataSet::Set(std::string_view key, std::string_view value) {
   return Status::Ok();
 }
 
+std::string MetadataSet::Find(std::string_view key) const {
+  const MutexLock lock(mutex_);
+  const auto found = metadata_.find(key);
+  return found == metadata_.end() ? std::string() : found->second;
+}
+
 Metadata MetadataSet::List() const {
   const MutexLock lock(mutex_);
   return metadata_;

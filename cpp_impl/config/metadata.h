@@ -15,6 +15,9 @@ namespace smdebug::config {
 
 using Metadata = std::map<std::string, std::string, std::less<>>;  // texts by key
 
+// Why the job failed; the trial's end marker says it too.
+inline constexpr std::string_view kFailureKey = "run.failure";
+
 void WriteMetadata(const Metadata &metadata, JsonWriter &json);
 // Ignores values that are no texts.  Fails with INVALID_CONFIG if `json` is no object.
 Result<Metadata> ReadMetadata(const JsonValue &json);
@@ -29,6 +32,8 @@ class MetadataSet {
   // Replaces an earlier value.  Fails with INVALID_ARGUMENT if a limit is exceeded, or if a text is
   // not UTF-8 or the key is empty or has control characters.
   Status Set(std::string_view key, std::string_view value);
+  // Returns "" if there is no such key.
+  std::string Find(std::string_view key) const;
   Metadata List() const;
   // Grows with each change.
   uint64_t Version() const;

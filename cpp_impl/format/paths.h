@@ -10,6 +10,7 @@
 
 namespace smdebug::format {
 
+// Empty, or why the job failed.
 inline constexpr std::string_view kEndMarker = "training_job_end.ts";
 inline constexpr std::string_view kClaimFile = "claim.smd";
 inline constexpr std::string_view kIndexFolder = "index";

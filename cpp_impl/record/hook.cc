@@ -238,7 +238,13 @@ Status Hook::EndStep() {
   return status.IsOk() ? EarlyError() : status;
 }
 
+void Hook::WarnOfUnknownCollections() {
+  const MutexLock lock(plan_mutex_);
+  for (const std::string &sentence : plan_.Unknown()) options_.logger.Warning(sentence);
+}
+
 Status Hook::CloseStep() try {
+  if (!std::exchange(has_closed_a_step_, true)) WarnOfUnknownCollections();
   const StepPosition position = open_->Position();
   unused_.reset();
   if (!open_->Records()) unused_ = position;
@@ -517,7 +523,7 @@ Status Hook::WriteTheEnd() {
   if (is_recording_ && CollectionsText() != collections_text_) PutCollections();
   // The service ends the job's trial by itself.
   if (is_recording_ && !Environment("TRAINING_JOB_NAME")) {
-    queue_.PutFile(std::string(format::kEndMarker), "");
+    queue_.PutFile(std::string(format::kEndMarker), metadata_.Find(config::kFailureKey));
   }
   return first;
 }

@@ -138,6 +138,7 @@ class Hook {
   bool MayRecord() const { return is_recording_ || options_.is_dry_run; }
   Status CloseStep() SMD_REQUIRES(mutex_);
   Status WriteStep(OpenStep &step, PendingValues *values) SMD_REQUIRES(mutex_);
+  void WarnOfUnknownCollections();
   // Ends the open step, after success or failure.
   void AbortStep() noexcept SMD_REQUIRES(mutex_);
   void Publish() noexcept SMD_REQUIRES(mutex_);
@@ -204,6 +205,7 @@ class Hook {
   // The last step, if it recorded nothing, so that its number may be used.
   std::optional<StepPosition> unused_ SMD_GUARDED_BY(mutex_);
   bool is_closed_ SMD_GUARDED_BY(mutex_) = false;
+  bool has_closed_a_step_ SMD_GUARDED_BY(mutex_) = false;
   std::string collections_text_ SMD_GUARDED_BY(mutex_);  // as last written
   uint64_t written_meta_ SMD_GUARDED_BY(mutex_) = 0;     // MetaVersion() then
   std::unique_ptr<StateStore> state_store_ SMD_GUARDED_BY(mutex_);

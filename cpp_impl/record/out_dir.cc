@@ -85,6 +85,10 @@ void OutDir::Sweep() noexcept try {
 
 Status OutDir::Put(const std::string &name, const std::string &text, bool is_durable) {
   if (is_lost_) return Status::Ok();
+  if (is_shared_ && name == format::kEndMarker && text.empty()) {
+    SMD_ASSIGN_OR_RETURN(const bool is_there, store_->Exists(name));
+    if (is_there) return Status::Ok();
+  }
   SMD_RETURN_IF_ERROR(store_->WriteText(name, text, is_durable));
   if (name != format::CollectionsFileName(worker_)) return Status::Ok();
   const MutexLock lock(mutex_);

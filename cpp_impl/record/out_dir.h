@@ -32,7 +32,8 @@ class OutDir {
   // their writers are proved dead.  Call it before a writer's first file; later calls do nothing.
   void Sweep() noexcept SMD_EXCLUDES(mutex_);
 
-  // Writes a small file, unless IsLost(), and remembers the worker's collections.
+  // Writes a small file, unless IsLost(), and remembers the worker's collections.  An empty end
+  // marker leaves that of a worker which failed.
   Status Put(const std::string &name, const std::string &text, bool is_durable)
       SMD_EXCLUDES(mutex_);
   // Writes a file that no other file needs, unless the folder was removed or replaced.

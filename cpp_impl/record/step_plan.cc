@@ -80,6 +80,20 @@ std::vector<config::CollectionPtr> StepPlan::FilledIn() const {
   return filled;
 }
 
+std::vector<std::string> StepPlan::Unknown() const {
+  const std::vector<config::CollectionPtr> known = collections_.List();
+  std::vector<std::string_view> names;
+  for (const config::CollectionPtr &collection : known) names.emplace_back(collection->Name());
+  std::vector<std::string> sentences;
+  for (const std::string &name : defaults_.included) {
+    if (name == config::kLossesCollection || collections_.Find(name)) continue;
+    sentences.push_back(StrCat("include_collections names '", Excerpt(name),
+                               "', and after the first step there is no such collection",
+                               DidYouMean(name, names)));
+  }
+  return sentences;
+}
+
 void StepPlan::Prepare() {
   const auto is_saved = [&](const std::string &name) {
     return defaults_.saves_all || std::find(defaults_.included.begin(), defaults_.included.end(),

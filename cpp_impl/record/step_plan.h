@@ -63,6 +63,9 @@ class StepPlan {
   // Like Find(), for a tensor that is saved now: its collections list it from here on.
   Result<const SavedParts *> FindToSave(std::string_view tensor);
 
+  // Returns a sentence for each name in PlanDefaults::included that no collection has.
+  std::vector<std::string> Unknown() const;
+
   // Returns the collections with their effective settings.
   std::vector<config::CollectionPtr> FilledIn() const;
 

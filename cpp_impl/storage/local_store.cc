@@ -326,13 +326,14 @@ Result<std::optional<double>> LocalStore::ModifiedAt(const std::string &name) {
   return SystemError("looking for", PathOf(name), errno);
 }
 
-Result<std::optional<std::string>> LocalStore::VersionOf(const std::string &name) {
+Result<std::optional<FileVersion>> LocalStore::VersionOf(const std::string &name) {
   struct stat facts {};
   if (lstat(PathOf(name).c_str(), &facts) == 0) {
-    return std::optional(StrCat(facts.st_ino, "-", facts.st_size, "-", facts.st_mtim.tv_sec, ".",
-                                facts.st_mtim.tv_nsec));
+    return std::optional(FileVersion{StrCat(facts.st_ino, "-", facts.st_size, "-",
+                                            facts.st_mtim.tv_sec, ".", facts.st_mtim.tv_nsec),
+                                     static_cast<uint64_t>(facts.st_size)});
   }
-  if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
+  if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileVersion>();
   return SystemError("looking for", PathOf(name), errno);
 }
 

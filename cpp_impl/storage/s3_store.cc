@@ -136,11 +136,11 @@ Result<std::optional<double>> S3Store::ModifiedAt(const std::string &name) {
   return info ? std::optional<double>(info->modified_at) : std::optional<double>();
 }
 
-Result<std::optional<std::string>> S3Store::VersionOf(const std::string &name) {
+Result<std::optional<FileVersion>> S3Store::VersionOf(const std::string &name) {
   SMD_ASSIGN_OR_RETURN(const auto info, aws::HeadObject(*client_, KeyOf(name)));
-  if (!info) return std::optional<std::string>();
+  if (!info) return std::optional<FileVersion>();
   const auto seconds = static_cast<int64_t>(info->modified_at);
-  return std::optional(StrCat(info->etag, "-", info->size, "-", seconds));
+  return std::optional(FileVersion{StrCat(info->etag, "-", info->size, "-", seconds), info->size});
 }
 
 Result<std::vector<std::string>> S3Store::List(const std::string &folder) {

@@ -27,7 +27,7 @@ class S3Store final : public Store, public VersionStore {
   const std::string &Location() const override { return location_; }
   Result<std::shared_ptr<FileReader>> Open(const std::string &name) override;
   Result<std::optional<double>> ModifiedAt(const std::string &name) override;
-  Result<std::optional<std::string>> VersionOf(const std::string &name) override;
+  Result<std::optional<FileVersion>> VersionOf(const std::string &name) override;
   Result<std::vector<std::string>> List(const std::string &folder) override;
   Result<std::vector<std::string>> Folders(const std::string &folder) override;
   std::unique_ptr<Listing> Follow(const std::string &folder) override;

@@ -100,6 +100,12 @@ struct FileIdentity {
   bool operator==(const FileIdentity &) const = default;
 };
 
+// Tells the contents of a file apart.
+struct FileVersion {
+  std::string text;  // differs from that of any other content: of ETag, size and time
+  uint64_t size = 0;
+};
+
 // A trial's folder.  Names are relative to it, with "/" between their parts, and must stay inside.
 // The caller checks names from outside (format::IsInsideTrial).  Symbolic links below the folder
 // are never followed.  Safe from any thread.
@@ -119,9 +125,8 @@ class Store {
   // Returns when the file was written, in seconds since 1970, or nothing if it does not exist.
   virtual Result<std::optional<double>> ModifiedAt(const std::string &name) = 0;
 
-  // Returns a text that differs from that of any other content the file has had, or nothing if it
-  // does not exist: of its ETag, size and time, whatever the store has.
-  virtual Result<std::optional<std::string>> VersionOf(const std::string &name) = 0;
+  // Returns nothing if the file does not exist.
+  virtual Result<std::optional<FileVersion>> VersionOf(const std::string &name) = 0;
 
   // Returns the sorted names of all files in a folder, without subfolders.  Returns none if the
   // folder is missing.

@@ -19,12 +19,12 @@ namespace smdebug::tables {
 namespace {
 
 constexpr size_t kLargestFile = size_t{256} << 20;
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 // A catalogue that was not written for so long is removed: its folder was, too, or rests.
 constexpr std::chrono::hours kLongestRest{24 * 90};
 // With fewer new entries, the file is written at the end only.
 constexpr size_t kFewNews = 1024;
-// What an entry holds after the end marker's version, in order.
+// What an entry holds after the end marker's version, in order, and before the failure.
 constexpr size_t kNumbers = 6;
 
 // Returns the file of a folder's catalogue, or "".
@@ -57,8 +57,10 @@ std::optional<TrialSummary> SummaryFrom(const std::vector<JsonValue> &items) {
     if (!number.IsOk()) return std::nullopt;
     numbers[i] = *number;
   }
-  return TrialSummary{numbers[0], Restored(numbers[1]), Restored(numbers[2]),
-                      numbers[3], Restored(numbers[4]), Restored(numbers[5])};
+  auto failure = items.back().Text();
+  if (!failure.IsOk()) return std::nullopt;
+  return TrialSummary{numbers[0],           Restored(numbers[1]), Restored(numbers[2]), numbers[3],
+                      Restored(numbers[4]), Restored(numbers[5]), *std::move(failure)};
 }
 
 void RemoveOld(const std::filesystem::path &folder) {
@@ -95,7 +97,7 @@ void Catalogue::Load() {
   if (!number.IsOk() || *number != kVersion || !name.IsOk() || *name != folder_) return;
   for (const auto &[trial, entry] : trials->Members()) {
     const std::vector<JsonValue> items = entry.Items();
-    if (items.size() != kNumbers + 1) continue;
+    if (items.size() != kNumbers + 2) continue;
     const auto marker = items.front().Text();
     const auto summary = SummaryFrom(items);
     if (marker.IsOk() && summary) entries_[trial] = {*marker, *summary};
@@ -144,6 +146,7 @@ void Catalogue::Save() {
                                  Stored(of.first_time), Stored(of.last_time)}) {
       json.Int(number);
     }
+    json.Text(of.failure);
     json.EndArray();
   }
   json.EndObject();

@@ -10,7 +10,7 @@
 
 namespace smdebug::tables {
 
-// What the names and times of a trial's files say.
+// What the names and times of a trial's files, and its end marker, say.
 struct TrialSummary {
   int64_t steps = 0;
   std::optional<int64_t> first_step;
@@ -18,6 +18,7 @@ struct TrialSummary {
   int64_t workers = 0;
   std::optional<int64_t> first_time;  // microseconds since 1970
   std::optional<int64_t> last_time;
+  std::string failure;  // why the job failed, or empty
 
   bool operator==(const TrialSummary &) const = default;
 };
@@ -37,7 +38,7 @@ class Catalogue {
   Catalogue(const Catalogue &) = delete;
   Catalogue &operator=(const Catalogue &) = delete;
 
-  // `marker` is Store::VersionOf() of the trial's end marker.
+  // `marker` is the version of the trial's end marker.
   const TrialSummary *Find(const std::string &trial, std::string_view marker) const;
   void Note(const std::string &trial, std::string marker, const TrialSummary &summary);
 

@@ -77,15 +77,18 @@ class Summarizer {
     SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store,
                          storage::OpenStore(trial.path, request_.store_options, request_.logger));
     // The marker is checked first: the job wrote everything else before it.
-    SMD_ASSIGN_OR_RETURN(summary->end_marker, store->VersionOf(std::string(format::kEndMarker)));
+    SMD_ASSIGN_OR_RETURN(const std::optional<storage::FileVersion> marker,
+                         store->VersionOf(std::string(format::kEndMarker)));
+    if (marker) summary->end_marker = marker->text;
     const TrialSummary *known = nullptr;
-    if (catalogue && summary->end_marker) known = catalogue->Find(trial.path, *summary->end_marker);
+    if (catalogue && marker) known = catalogue->Find(trial.path, marker->text);
     if (known) {
       summary->of = *known;
-      summary->state = "finished";
     } else {
+      if (marker && marker->size > 0) SMD_RETURN_IF_ERROR(ReadFailure(*store, summary));
       SMD_RETURN_IF_ERROR(Look(*store, summary));
     }
+    summary->state = StateOf(*summary);
     const bool is_wanted = Shows(kConfiguration) || Shows(kMetadata);
     return is_wanted ? ReadConfiguration(*store, summary) : Status::Ok();
   }
@@ -101,7 +104,18 @@ class Summarizer {
     if (first && last && *last < *first) std::swap(first, last);
     summary->of.first_time = Microseconds(first);
     summary->of.last_time = Microseconds(last);
-    summary->state = StateOf(*summary);
+    return Status::Ok();
+  }
+
+  // Another program's marker may hold anything.
+  static Status ReadFailure(storage::Store &store, Summary *summary) {
+    const Result<std::string> text =
+        store.ReadText(std::string(format::kEndMarker), config::MetadataSet::kLongestValue);
+    if (text.IsOk()) {
+      summary->of.failure = WellFormed(Trim(*text));
+    } else if (text.GetStatus().GetCode() != Code::kUnsupported) {
+      return text.GetStatus();
+    }
     return Status::Ok();
   }
 
@@ -135,7 +149,7 @@ class Summarizer {
   }
 
   static std::string StateOf(const Summary &summary) {
-    if (summary.end_marker) return "finished";
+    if (summary.end_marker) return summary.of.failure.empty() ? "finished" : "failed";
     if (summary.of.steps == 0) return "empty";
     const double now = Clock::System().WallSeconds();
     const double last = static_cast<double>(summary.of.last_time.value_or(0)) / kMicroseconds;
@@ -177,6 +191,10 @@ class Summarizer {
   const std::vector<size_t> &columns_;
 };
 
+std::string ProblemOf(const Summary &summary) {
+  return summary.problem.IsOk() ? summary.of.failure : WellFormed(summary.problem.Message());
+}
+
 void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary, Column *out) {
   switch (column) {
     case kTrial: return out->AddTexts(trial.name);
@@ -188,7 +206,7 @@ void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary,
     case kWorkers: return out->AddIntegers(summary.of.workers);
     case kFirstTime: return out->AddOptional(summary.of.first_time);
     case kLastTime: return out->AddOptional(summary.of.last_time);
-    case kProblem: return out->AddOptional(WellFormed(summary.problem.Message()));
+    case kProblem: return out->AddOptional(ProblemOf(summary));
     case kConfiguration: return out->AddOptional(summary.configuration);
     default: return out->AddOptional(summary.metadata);
   }

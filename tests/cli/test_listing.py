@@ -81,6 +81,15 @@ def test_the_trials_of_a_folder(farm):
     assert trial["last_time"].startswith("20") and trial["last_time"].endswith("Z")
 
 
+def test_a_trial_that_failed_says_why(farm):
+    with pytest.raises(ZeroDivisionError), smd.Hook(farm / "runs/bad"):
+        1 / 0
+    lines = Program(farm)("ls runs").splitlines()
+    assert lines[1] == "  4 trials: 1 failed, 3 finished"
+    assert lines[4].split()[:2] == ["bad", "failed"]
+    assert lines[4].endswith("ZeroDivisionError: division by zero")
+
+
 def test_other_folders_of_the_names_of_a_trials_parts(farm):
     """Python's packages have some, and people keep runs in a folder "events"."""
     (farm / "runs/venv/pip/index/sources").mkdir(parents=True)

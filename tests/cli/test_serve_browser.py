@@ -275,8 +275,10 @@ def test_a_running_job_grows_in_the_page(browser, tmp_path):
         assert "finding" in browser.find("#alerts").get_attribute("aria-label")
         assert browser.find(".alert").text
         assert browser.driver.title.startswith("(")
+        hook.set_metadata({"run.failure": "FloatingPointError: loss"})
         hook.close()
-        until(lambda: "finished" in browser.find(".facts").text)
+        until(lambda: "failed" in browser.find(".facts").text)
+        assert "FloatingPointError: loss" in browser.find(".facts").text
         assert browser.complaints() == []
 
 

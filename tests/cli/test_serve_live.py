@@ -163,6 +163,20 @@ def test_the_end_of_a_job_is_told(served, job):
     events.close()
 
 
+def test_why_a_job_failed_is_told(served, job):
+    run = served.id_of("job")
+    events = watch(served, run)
+    job.hook.set_metadata({"run.failure": "ValueError: bad"})
+    job.close()
+    news = {}
+    while not news.get("ended"):
+        news = events.next()["runs"][-1]
+    assert news["failure"] == "ValueError: bad"
+    until(lambda: next(row["state"] for row in served.rows()) == "failed")
+    assert next(row["problem"] for row in served.rows()) == "ValueError: bad"
+    events.close()
+
+
 def test_a_new_run_is_listed_and_announced(served, tmp_path):
     served.id_of("job")
     events = Events(served, list=["1"])

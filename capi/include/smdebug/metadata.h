@@ -11,7 +11,8 @@ SMD_BEGIN_DECLS
  * worker's collections file (docs/formats.md), which is written with the next step that is
  * recorded, and when the hook is closed.  An earlier value of the key is replaced.  Up to 1000
  * keys of up to 256 bytes, and values of up to 64 KiB, are kept, in UTF-8.  Keys that begin with
- * "run." are those of smd_hook_describe_run() and of the language bindings.
+ * "run." are those of smd_hook_describe_run() and of the language bindings.  "run.failure" says
+ * why the job failed: the end marker holds it, and lists of trials show the trial as failed.
  *
  * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */

@@ -36,9 +36,11 @@ function durationOf(run) {
 
 function drawFacts(place, run) {
   const fact = (name, value) => make('div', {}, make('dt', {}, name), make('dd', {}, value));
-  const state = run.ended ? 'finished' : run.state;
+  const ending = run.failure ? 'failed' : 'finished';
+  const state = run.ended ? ending : run.state;
   place.replaceChildren(
     fact('State', make('span', { class: `state ${state}` }, state)),
+    ...(run.failure ? [fact('Failure', run.failure)] : []),
     fact('Steps', run.steps ? `${run.steps} (${run.first} to ${run.last})` : 'none'),
     fact('Evaluated', run.evaluated >= run.last ? 'all steps' : `up to step ${run.evaluated}`),
     ...(run.begun > 0 ? [fact('Begun', new Date(run.begun * 1000).toISOString().replace('T', ' ').slice(0, 19) + ' UTC'), fact('Duration', durationOf(run))] : []),
@@ -143,7 +145,7 @@ export function showRuns(place, ids, restart) {
         const i = ids.indexOf(news.id);
         const run = runs[i];
         const isOther = (news.tensors >= 0 && news.tensors !== run.tensors) || news.ended !== run.ended;
-        Object.assign(run, { steps: news.steps, last: news.last, ended: news.ended, evaluated: news.evaluated, count: news.count, modes: news.modes });
+        Object.assign(run, { steps: news.steps, last: news.last, ended: news.ended, failure: news.failure, evaluated: news.evaluated, count: news.count, modes: news.modes });
         if (isOther) renew();
         if (news.findings) {
           run.findings.push(...news.findings);

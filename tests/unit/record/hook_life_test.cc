@@ -18,6 +18,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using Call = MemoryStore::Call;
 
 constexpr const char *kEnd = "training_job_end.ts";
@@ -203,6 +204,19 @@ TEST_F(HookLifeTest, ARunInTheFolderOfAnotherLeavesItsEventFilesAlone) {
   Flush();
   EXPECT_TRUE(HasFile("events/000000000000/000000000000_worker_0.tfevents"));
   EXPECT_TRUE(HasFile("events/000000000000/again/000000000000_worker_0.tfevents"));
+}
+
+TEST_F(HookLifeTest, AMisspeltCollectionIsNamedOnceAfterTheFirstStep) {
+  options_.include_collections = {"wieghts", "mine", "gradients"};
+  Step();
+  TheHook().Collections().GetOrCreate("later");
+  Step();
+  EXPECT_THAT(Log(), Contains(HasSubstr("include_collections names 'wieghts', and after the first "
+                                        "step there is no such collection; did you mean "
+                                        "'weights'?"))
+                         .Times(1));
+  EXPECT_THAT(Log(), Contains(HasSubstr("'mine'")).Times(1));
+  EXPECT_THAT(Log(), Not(Contains(HasSubstr("'gradients'"))));
 }
 
 TEST_F(HookLifeTest, CollectionsAreWrittenOnceMoreAtTheEndIfTheyChanged) {

@@ -171,12 +171,12 @@ Result<std::optional<double>> MemoryStore::ModifiedAt(const std::string &name) {
   return std::optional<double>(content_->times[name]);
 }
 
-Result<std::optional<std::string>> MemoryStore::VersionOf(const std::string &name) {
+Result<std::optional<FileVersion>> MemoryStore::VersionOf(const std::string &name) {
   SMD_ASSIGN_OR_RETURN(const auto modified, ModifiedAt(name));
   const MutexLock lock(content_->mutex);
   const auto found = content_->files.find(name);
-  if (!modified || found == content_->files.end()) return std::optional<std::string>();
-  return std::optional(StrCat(*found->second, "-", *modified));
+  if (!modified || found == content_->files.end()) return std::optional<FileVersion>();
+  return std::optional(FileVersion{StrCat(*found->second, "-", *modified), found->second->size()});
 }
 
 Result<std::vector<std::string>> MemoryStore::List(const std::string &folder) {

@@ -33,7 +33,7 @@ class MemoryStore final : public Store {
   const std::string &Location() const override;
   Result<std::shared_ptr<FileReader>> Open(const std::string &name) override;
   Result<std::optional<double>> ModifiedAt(const std::string &name) override;
-  Result<std::optional<std::string>> VersionOf(const std::string &name) override;
+  Result<std::optional<FileVersion>> VersionOf(const std::string &name) override;
   Result<std::vector<std::string>> List(const std::string &folder) override;
   Result<std::vector<std::string>> Folders(const std::string &folder) override;
   std::unique_ptr<Listing> Follow(const std::string &folder) override;

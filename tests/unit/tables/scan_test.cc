@@ -190,6 +190,26 @@ TEST_F(ScanTest, TrialsHaveTheirStateStepsAndWorkers) {
                   HasSubstr("b|running|1|0|0|1|-|{\"collections\""), "c|empty|0|-|-|0|-|{}"));
 }
 
+TEST_F(ScanTest, AJobThatFailedSaysWhy) {
+  const storage::TemporaryFolder cache;
+  setenv("XDG_CACHE_HOME", cache.Path().c_str(), 1);
+  runs_.PutTrial("a", 2);
+  runs_.Folder().Write("a/training_job_end.ts", "ValueError: no \xff\n");
+  runs_.PutTrial("b", 1);
+  runs_.Folder().Write("b/training_job_end.ts", std::string((64 << 10) + 1, 'x'));
+  runs_.PutTrial("c", 1);
+  runs_.Folder().Write("c/training_job_end.ts", " \n");
+  runs_.Folder().Write("d/collections/000000000/worker_0_collections.json", "{}");
+  runs_.Folder().Write("d/training_job_end.ts", "no data");
+  const std::vector<std::string> columns = {"column", "trial",  "column",
+                                            "state",  "column", "problem"};
+  const auto expected = ElementsAre("a|failed|ValueError: no \uFFFD", "b|finished|-",
+                                    "c|finished|-", "d|failed|no data");
+  EXPECT_THAT(Scan(Table::kTrials, columns), expected);
+  EXPECT_THAT(Scan(Table::kTrials, columns), expected);  // from the catalogue
+  unsetenv("XDG_CACHE_HOME");
+}
+
 TEST_F(ScanTest, TrialsHaveTheirMetadataIfAsked) {
   runs_.PutTrial("a", 1);
   runs_.Put("b", [](storage::MemoryStore &store) {
@@ -215,7 +235,7 @@ TEST_F(ScanTest, RemembersTrialsThatHaveEnded) {
   runs_.PutTrial("b", 2);
   EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("a|finished|3|2", "b|running|2|1"));
   EXPECT_THAT(Scan(Table::kTrials, {"column", "steps", "first", "1"}), ElementsAre("3", "1"));
-  runs_.Folder().Write("a/training_job_end.ts", "again");
+  runs_.Folder().Write("a/training_job_end.ts", " ");
   EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("a|finished|4|3", "b|running|2|1"));
   // Those of folders that nobody lists any more are removed.
   const std::filesystem::path folder(cache.Path("libsmdebug/catalogue"));
@@ -225,7 +245,7 @@ TEST_F(ScanTest, RemembersTrialsThatHaveEnded) {
     std::ofstream(folder / name) << "{}";
     std::filesystem::last_write_time(folder / name, now - std::chrono::hours(24 * days));
   }
-  runs_.Folder().Write("a/training_job_end.ts", "once more");
+  runs_.Folder().Write("a/training_job_end.ts", "  ");
   EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("a|finished|4|3", "b|running|2|1"));
   EXPECT_FALSE(std::filesystem::exists(folder / "old.json"));
   EXPECT_TRUE(std::filesystem::exists(folder / "new.json") && std::filesystem::exists(file));

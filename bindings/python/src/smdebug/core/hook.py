@@ -41,7 +41,7 @@ from smdebug.core.hook_arguments import (
 )
 from smdebug.core.hook_collections import HookCollections
 from smdebug.core.logger import get_logger
-from smdebug.core.metadata import HookMetadata, describe_run
+from smdebug.core.metadata import HookMetadata, describe_run, note_failure
 from smdebug.core.modes import ModeKeys
 from smdebug.core.open_hooks import close_at_exit, forget
 from smdebug.core.placement import Placement
@@ -287,9 +287,15 @@ class Hook(Attachable, HookCollections, HookMetadata, LateTensors):
     def __enter__(self) -> Hook:
         return self
 
-    def __exit__(self, error_type: Optional[Type[BaseException]], *unused: object) -> None:
+    def __exit__(
+        self,
+        error_type: Optional[Type[BaseException]],
+        error: Optional[BaseException] = None,
+        *unused: object,
+    ) -> None:
         if error_type is not None and self._step_is_open and self._steps_are_explicit:
             discard_after_error(self)
+        note_failure(self, error)
         self.close()
 
     def __repr__(self) -> str:

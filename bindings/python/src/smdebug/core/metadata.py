@@ -3,6 +3,7 @@
 import json
 import platform
 import sys
+import traceback
 from typing import Any, Mapping, Optional
 
 from smdebug import _raw
@@ -27,6 +28,8 @@ _FRAMEWORKS = (
     "peft",
     "numpy",
 )
+
+_LONGEST_REASON = 500  # characters
 
 
 def _as_text(value: Any) -> str:
@@ -64,6 +67,19 @@ class HookMetadata:
         """
         for key, value in {**(metadata or {}), **more}.items():
             check(_raw.smd_hook_set_metadata(self._handle, text(key, "key"), text(_as_text(value), "value")))
+
+
+def note_failure(hook: Any, error: Optional[BaseException]) -> None:
+    """Records why a hook's job fails, for the state of its trial.  What fails here is logged."""
+    if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
+        return
+    try:
+        words = "".join(traceback.format_exception_only(type(error), error)).split()
+        reason = " ".join(words)[:_LONGEST_REASON]
+        printable = "".join(each if each.isprintable() else "?" for each in reason)
+        hook.set_metadata({"run.failure": printable})
+    except Exception as trouble:  # that of the job is the one to report
+        get_logger().debug("the failure of the job is not recorded: %s", trouble)
 
 
 def describe_run(hook: Any) -> None:

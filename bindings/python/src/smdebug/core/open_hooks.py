@@ -5,7 +5,10 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-from typing import Dict, Protocol
+import sys
+from typing import Dict, Optional, Protocol
+
+from smdebug.core.metadata import note_failure
 
 __all__ = ["close_all", "close_at_exit", "forget"]
 
@@ -34,10 +37,18 @@ def forget(hook: OpenHook) -> None:
     _processes.pop(hook, None)
 
 
+def _last_error() -> Optional[BaseException]:
+    """Returns the exception that ends the interpreter."""
+    # Where people type, one exception ends one command.
+    return None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
+
+
 @atexit.register
 def close_all() -> None:
     """Closes the hooks that this process made and did not close."""
+    error = _last_error()
     for hook in [hook for hook, process in _processes.items() if process == os.getpid()]:
+        note_failure(hook, error)
         try:
             hook.close()
         except BaseException as error:  # the others are closed too

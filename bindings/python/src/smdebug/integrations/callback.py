@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Type, TypeVar
 
 from smdebug.core.logger import get_logger
+from smdebug.core.metadata import note_failure
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError
 
 if TYPE_CHECKING:
@@ -157,8 +158,16 @@ class RecordingCallback:
     def __enter__(self: AnyCallback) -> AnyCallback:
         return self
 
-    def __exit__(self, *unused: object) -> None:
+    def __exit__(
+        self, error_type: object = None, error: Optional[BaseException] = None, *unused: object
+    ) -> None:
+        self._fail(error)
         self.close()
+
+    def _fail(self, error: Optional[BaseException]) -> None:
+        """Records why the training fails."""
+        if self._hook is not None and not self._is_over:
+            note_failure(self._hook, error)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Estimators with a callback can be copied and pickled; the copy records nothing."""

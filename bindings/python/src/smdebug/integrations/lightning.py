@@ -116,6 +116,7 @@ class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[m
         self._end(trainer)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        self._fail(exception)
         self._end(trainer)
 
     def _end(self, trainer: Any) -> None:

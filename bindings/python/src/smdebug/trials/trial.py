@@ -103,6 +103,8 @@ class Trial(TrialDisplay, ABC):
         if name:
             settings.set("name", text(name))
         if timeout is not None:
+            if isinstance(timeout, (int, float)) and not timeout >= 0:
+                raise SMDebugValueError(f"timeout is {timeout!r}; give 0 or more seconds")
             settings.set("wait_seconds", timeout)
         for option, bound in zip(("first_step", "end_step"), _checked_range(range_steps)):
             if bound is not None:
