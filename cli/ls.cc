@@ -206,7 +206,13 @@ class Ls final : public Command {
 
   static void PrintSummary(const Trial &trial) {
     Print(Styled(NameOf(trial), Style::kHeading) + "\n");
-    Print(std::string("  job      ") + (trial.HasEnded() ? "has ended" : "has not ended") + "\n");
+    const std::string failure = trial.Failure();
+    Print("  job      ");
+    if (failure.empty()) {
+      Print(trial.HasEnded() ? "has ended\n" : "has not ended\n");
+    } else {
+      Print(Styled("failed: " + Printable(failure), Style::kBad) + "\n");
+    }
     Print("  steps    " + Steps(trial) + "\n");
     Print("  workers  " + Printable(Workers(trial)) + "\n\n");
   }

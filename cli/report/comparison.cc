@@ -61,8 +61,7 @@ std::string LastLossHtml(const ComparedRun &run) {
 }
 
 std::string StateHtml(const ComparedRun &run) {
-  return std::string(run.has_ended ? "ended" : "not ended") + ", " +
-         Count(run.inventory.steps.size(), "step");
+  return run.state + ", " + Count(run.inventory.steps.size(), "step");
 }
 
 const RuleFindings *FindingsOf(const ComparedRun &run, const std::string &rule) {

@@ -14,7 +14,7 @@ namespace smdebug::cli::report {
 struct ComparedRun {
   std::string name;  // unlike those of the others
   std::string path;
-  bool has_ended = false;
+  std::string state;  // "ended", "not ended" or "failed"
   RuleReport rules;
   Inventory inventory;
   Curves curves;

@@ -255,13 +255,18 @@ std::vector<Setting> SettingsOf(const Trial &trial, const Inventory &inventory,
   return settings;
 }
 
+std::string JobStateHtml(const Trial &trial, const std::string &failure) {
+  if (!failure.empty()) return "failed: " + Html(failure);
+  return trial.HasEnded() ? "ended" : "not ended";
+}
+
 std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory, const RunFacts &facts) {
   const size_t workers = inventory.workers.size();
   return "<dl class=\"facts\">" + Fact("Steps", StepsText(inventory.steps)) +
          Fact("Modes", Html(ModesText(inventory))) +
          Fact("Tensors", std::to_string(inventory.tensors.size())) +
          Fact("Workers", workers == 1 ? Html(inventory.workers.front()) : std::to_string(workers)) +
-         Fact("State", trial.HasEnded() ? "ended" : "not ended") +
+         Fact("State", JobStateHtml(trial, facts.Get("run.failure"))) +
          Fact("Begin", Html(facts.BeginText())) + Fact("Duration", Html(facts.DurationText())) +
          Fact("Host", Html(facts.Get("run.host"))) +
          Fact("Commit", CommitHtml(facts.Get("run.commit"))) +

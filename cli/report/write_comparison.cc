@@ -34,7 +34,8 @@ ComparedRun ReadRun(const ReportRequest &request, const std::string &name, size_
   ComparedRun run;
   run.name = name;
   run.path = trial.Path();
-  run.has_ended = trial.HasEnded();
+  run.state = trial.HasEnded() ? "ended" : "not ended";
+  if (!trial.Failure().empty()) run.state = "failed";
   run.rules = EvaluateRules(request, problems);
   run.inventory = TakeInventory(trial, trial.TensorNames(), problems);
   run.curves = ReadCurves(trial, run.inventory, kMostComparedReads / runs, problems);

@@ -38,17 +38,11 @@ TensorKind KindOf(const Trial &trial, const NamedTensor &tensor) {
   return told ? *told : KindByShape(trial, tensor.name);
 }
 
-std::string FailureOf(const Trial &trial) {
-  const auto metadata = trial.Metadata();
-  const auto found = metadata.find("run.failure");
-  return found == metadata.end() ? "" : found->second;
-}
-
 // Returns the table of the steps up to the last that all workers have written.
 std::shared_ptr<const StepTable> ReadSteps(const Trial &trial, const StepTable &known) {
   auto table = std::make_shared<StepTable>();
   table->has_ended = trial.HasEnded();
-  if (table->has_ended) table->failure = FailureOf(trial);
+  if (table->has_ended) table->failure = trial.Failure();
   table->steps = trial.Steps();
   if (!table->has_ended) {
     const auto end =

@@ -88,6 +88,7 @@ def test_a_trial_that_failed_says_why(farm):
     assert lines[1] == "  4 trials: 1 failed, 3 finished"
     assert lines[4].split()[:2] == ["bad", "failed"]
     assert lines[4].endswith("ZeroDivisionError: division by zero")
+    assert "  job      failed: ZeroDivisionError: division by zero\n" in Program(farm)("ls runs/bad")
 
 
 def test_other_folders_of_the_names_of_a_trials_parts(farm):

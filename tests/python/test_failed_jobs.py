@@ -29,7 +29,7 @@ def ending(folder):
 
 
 def failure(folder):
-    return create_trial(str(folder)).metadata().get("run.failure")
+    return create_trial(str(folder)).failure
 
 
 @pytest.mark.parametrize(

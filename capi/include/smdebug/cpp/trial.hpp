@@ -118,6 +118,13 @@ class Trial {
     return metadata;
   }
 
+  // Why the job failed, or "".
+  std::string Failure() const {
+    const auto metadata = Metadata();
+    const auto found = metadata.find("run.failure");
+    return found == metadata.end() ? std::string() : found->second;
+  }
+
   // Shared with the trial.  Fails with NOT_FOUND.  smd_trial_collection().
   smdebug::Collection Collection(const CString &name) const {
     return detail::MakeObject<smdebug::Collection>(smd_trial_collection, Get(), name.Get());

@@ -61,7 +61,7 @@ def trial_parts(trial: Any, samples: Samples) -> List[Html]:
     names = trial.tensor_names()
     pairs = [
         ("path", trial.path),
-        ("job", "has ended" if trial.loaded_all_steps else "has not ended"),
+        ("job", _state(trial)),
         ("steps", steps),
         ("workers", _listed(trial.workers())),
         ("tensors", f"{len(names)}, in the collections {_listed(_collections(trial))}"),
@@ -76,11 +76,20 @@ def trial_parts(trial: Any, samples: Samples) -> List[Html]:
     return parts
 
 
+def _state(trial: Any) -> str:
+    failure = trial.failure
+    if failure is not None:
+        return f"failed: {printable(failure, _VALUE)}"
+    return "has ended" if trial.loaded_all_steps else "has not ended"
+
+
 def _metadata(trial: Any) -> List[Tuple[str, object]]:
     """Returns the settings that the job recorded, and on what it ran."""
     run: List[str] = []
     settings: List[str] = []
     for key, value in trial.metadata().items():
+        if key == "run.failure":
+            continue
         name = key.removeprefix("run.")
         (settings if name == key else run).append(f"{name} {printable(value, _VALUE)}")
     return [

@@ -68,8 +68,7 @@ class Trial(TrialDisplay, ABC):
     path : str
         The location of the trial.
     range_steps : tuple, optional
-        (first, end): only global steps first <= step < end are read.  None leaves that
-        side open.
+        (first, end): only global steps first <= step < end are read; None leaves a side open.
     cache : bool
         Whether values are kept in memory after they are read.
     timeout : float, optional
@@ -104,7 +103,7 @@ class Trial(TrialDisplay, ABC):
             settings.set("name", text(name))
         if timeout is not None:
             if isinstance(timeout, (int, float)) and not timeout >= 0:
-                raise SMDebugValueError(f"timeout is {timeout!r}; give 0 or more seconds")
+                raise SMDebugValueError(f"timeout is {timeout!r}; give 0 seconds or more")
             settings.set("wait_seconds", timeout)
         for option, bound in zip(("first_step", "end_step"), _checked_range(range_steps)):
             if bound is not None:
@@ -119,8 +118,7 @@ class Trial(TrialDisplay, ABC):
         self.name: str = name or _raw.smd_trial_name(raw)
         self._dynamic_refresh = True
         _interruptible(self._open, _raw.smd_trial_load)
-        # The existing steps need no query.  Data that cannot be read must not keep the rest of the
-        # trial from being opened.
+        # Data that cannot be read must not keep the rest of the trial from being opened.
         self._first_error: Optional[Exception] = None
         try:
             _interruptible(self._open, _raw.smd_trial_refresh)
@@ -387,6 +385,11 @@ class Trial(TrialDisplay, ABC):
         """
         texts = out_strings(_raw.smd_trial_metadata, self._handle, worker)
         return dict(zip(texts[::2], texts[1::2]))
+
+    @property
+    def failure(self) -> Optional[str]:
+        """Why the job failed; None if it did not."""
+        return self.metadata().get("run.failure")
 
     @property
     def num_workers(self) -> int:
