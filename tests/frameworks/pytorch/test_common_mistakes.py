@@ -30,8 +30,10 @@ def train(
     rules = RuleSet().add_all()
     hook.attach(rules)
     for step in range(steps):
-        if resets == "first" and step % accumulates == 0:
+        if resets == "each" or (resets == "first" and step % accumulates == 0):
             optimizer.zero_grad()
+        elif resets == "in place":
+            optimizer.zero_grad(set_to_none=False)
         x, y = batch()
         loss(model(x), y).backward()
         if resets == "last":
@@ -81,14 +83,29 @@ def test_a_usual_script_has_no_findings(registers: bool, accumulates: int, out_d
     assert not found
 
 
-def test_an_optimizer_that_is_never_called(out_dir: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "resets, calls", [("each", 200), ("in place", 200), ("never", 2000)]
+)
+def test_an_optimizer_that_is_never_called(
+    resets: str, calls: int, out_dir: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING):
-        found, causes = train(out_dir, *classes(), accumulates=1000, steps=250)
-    assert [each for each in caplog.messages if "was not called in 200 calls" in each]
+        found, causes = train(
+            out_dir, *classes(), accumulates=9999, steps=calls + 50, resets=resets
+        )
+    assert [each for each in caplog.messages if f"was not called in {calls} calls" in each]
     assert not [each for each in caplog.messages if "register_optimizer" in each]
     # Then each call is a step.
     assert ("UpdateNotApplied", "nothing_updated") in found
     assert causes[0] == "nothing_updated"
+
+
+def test_an_accumulation_of_very_many_batches(
+    out_dir: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        found, causes = train(out_dir, *classes(), accumulates=300, steps=1200)
+    assert not found and not caplog.messages
 
 
 @pytest.mark.filterwarnings("ignore:Using a target size")

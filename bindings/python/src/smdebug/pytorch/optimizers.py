@@ -48,7 +48,8 @@ class MissingUpdates:
         The hook whose optimizers these are.
     """
 
-    _MANY = 200  # calls of the model; few jobs accumulate so many batches
+    _MANY = 200  # calls of the model
+    _VERY_MANY = 2000  # of a model whose gradients are accumulated
 
     def __init__(self, hook: Any) -> None:
         self._hook = hook
@@ -57,12 +58,15 @@ class MissingUpdates:
         #: Whether one was called.
         self.has_updated = False
         self._calls = 0
+        self._most = self._MANY
         self._knows_unknown = False
 
     def note_call(self) -> None:
         """Counts a call of the model in a training step."""
         self._calls += 1
-        if self._calls == self._MANY:
+        if self._calls == self._MANY and self._accumulates():
+            self._most = self._VERY_MANY
+        if self._calls == self._most:
             self._hook.logger.warning(
                 "step() of the registered optimizers was not called in %d calls of the model; from "
                 "now on each call is a step of the trial; call it after each backward pass, or do "
@@ -75,9 +79,19 @@ class MissingUpdates:
     def note_update(self) -> None:
         """Notes that an optimizer is called."""
         self.has_updated = True
-        self._calls = self._MANY
+        self._calls = self._VERY_MANY
         self._hook._optimizers.extend(self.set_aside)
         self.set_aside.clear()
+
+    def _accumulates(self) -> bool:
+        """Whether each call added to the same gradients: none was reset or newly made."""
+        optimizers = [each.optimizer for each in self._hook._optimizers]
+        groups = [group for each in optimizers if each is not None for group in each.param_groups]
+        for parameter in (each for group in groups for each in group["params"]):
+            if parameter.grad is not None:
+                # Resetting it in place would be a change more.
+                return bool(self._calls / 2 < parameter.grad._version < self._calls * 3 / 2)
+        return False
 
     def note_unknown(self, count: int) -> None:
         if count == 0 or self._knows_unknown:
