@@ -229,6 +229,9 @@ class Diff final : public Command {
     wanted.regexes = regexes_;
     const std::vector<std::string> in_a = a.TensorNames(wanted);
     const std::vector<std::string> in_b = b.TensorNames(wanted);
+    if (!regexes_.empty() && in_a.empty() && in_b.empty()) {
+      throw Error(SMD_NOT_FOUND, "--regex matches the name of no tensor");
+    }
     only_in_a_ = Without(in_a, in_b);
     only_in_b_ = Without(in_b, in_a);
     CompareAll(a, b, InNaturalOrder(Shared(in_a, in_b)));

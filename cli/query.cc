@@ -11,8 +11,9 @@ class Query final : public Command {
   const char *Name() const override { return "query"; }
   const char *Summary() const override { return "run SQL over many trials"; }
   const char *Details() const override {
-    return "Runs one SELECT statement in DuckDB. The tables are tensors, scalars, findings and "
-           "trials; docs/tables.md lists their columns. Only the columns, trials, tensors and "
+    return "Runs one SELECT statement in DuckDB. The tables are tensors, scalars, findings, "
+           "trials, profile_events and system_metrics; docs/tables.md lists their columns. Only "
+           "the columns, trials, tensors and "
            "steps that the SQL asks for are read. Needs Python with the package: pip install "
            "'libsmdebug[sql]'";
   }

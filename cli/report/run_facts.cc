@@ -55,8 +55,8 @@ std::string RunFacts::VersionsText() const {
   std::vector<std::string> versions;
   constexpr std::string_view kRun = "run.";
   for (const auto &[key, value] : metadata) {
-    const bool is_version = key.starts_with(kRun) && key != "run.host" && key != "run.commit" &&
-                            key != "run.failure";
+    const bool is_version =
+        key.starts_with(kRun) && key != "run.host" && key != "run.commit" && key != "run.failure";
     if (!is_version) continue;
     const std::string name = key.substr(kRun.size());
     versions.push_back(name == "library" ? value : name + " " + value);

@@ -24,6 +24,9 @@ constexpr int kUsesOfSmallFile = 3;
 constexpr size_t kSmallRecord = 16 << 10;
 constexpr size_t kEnvelope = 4 << 10;
 
+// A smaller file is read as a whole.
+constexpr size_t kTinyFile = 16 << 10;
+
 // Larger reads are checksummed in parts of this size, while the cache still holds them.
 constexpr size_t kReadPart = 128 << 10;
 
@@ -178,6 +181,10 @@ Result<std::shared_ptr<storage::FileReader>> EventFiles::Open(const std::string 
   if (is_used_often && ReadsAtOnce() == 1) KeepWhole(name, *file);
   if (file) return file;
   SMD_ASSIGN_OR_RETURN(file, store_->Open(name));
+  if (ReadsAtOnce() == 1) {
+    const Result<uint64_t> size = file->Size();
+    expects_tiny_files_ = size.IsOk() && *size < kTinyFile;
+  }
   const MutexLock lock(mutex_);
   opened_.push_front({name, file, 1});
   if (opened_.size() > kMostOpen) opened_.pop_back();
@@ -195,10 +202,11 @@ std::shared_ptr<const AlignedBuffer> EventFiles::KeepWhole(const std::string &na
 }
 
 std::shared_ptr<const AlignedBuffer> EventFiles::ReadWhole(const std::string &name) {
-  std::array<std::byte, kSmallRecord> memory;  // most files need no more
+  std::array<std::byte, kTinyFile> memory;  // most files need no more
   const Result<size_t> size = store_->ReadPart(name, 0, memory);
   if (!size.IsOk()) return nullptr;
-  if (*size == memory.size()) {
+  expects_tiny_files_ = *size < memory.size();
+  if (!expects_tiny_files_) {
     const auto file = store_->Open(name);
     return file.IsOk() ? KeepWhole(name, **file) : nullptr;
   }
@@ -206,6 +214,12 @@ std::shared_ptr<const AlignedBuffer> EventFiles::ReadWhole(const std::string &na
   if (*size > 0) std::memcpy(whole->Data(), memory.data(), *size);
   small_files_.Keep(name, whole);
   return whole;
+}
+
+std::shared_ptr<const AlignedBuffer> EventFiles::ReadIfTiny(const RecordPlace &place) {
+  const bool may_be_tiny = place.crc32c && place.length < kTinyFile &&
+                           place.start < kTinyFile - place.length && ReadsAtOnce() == 1;
+  return may_be_tiny && expects_tiny_files_ ? ReadWhole(place.file) : nullptr;
 }
 
 std::optional<ReadTensor> EventFiles::ReadFrom(const AlignedBuffer *whole, const RecordPlace &place,
@@ -227,8 +241,10 @@ bool EventFiles::BeginMany(const std::string &file, size_t count) {
   const auto opened = store_->Open(file);
   if (!opened.IsOk()) return false;
   const Result<uint64_t> size = (*opened)->Size();
-  return size.IsOk() && *size <= SmallFiles::kLargest &&
-         count <= SmallFiles::kMostKept / 4 * 3 / (*size + 1);
+  const bool fit = size.IsOk() && *size <= SmallFiles::kLargest &&
+                   count <= SmallFiles::kMostKept / 4 * 3 / (*size + 1);
+  if (fit) small_files_.KeepAll();
+  return fit;
 }
 
 bool EventFiles::IsKept(const RecordPlace &place) {
@@ -344,9 +360,12 @@ Result<ReadTensor> EventFiles::Read(const RecordPlace &place) {
 }
 
 Result<ReadTensor> EventFiles::ReadFromFile(const RecordPlace &place) {
-  const std::shared_ptr<const AlignedBuffer> whole = small_files_.Find(place.file);
+  std::shared_ptr<const AlignedBuffer> whole = small_files_.Find(place.file);
+  if (!whole) whole = ReadIfTiny(place);
   if (auto kept = ReadFrom(whole.get(), place, nullptr)) return *std::move(kept);
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, Open(place.file));
+  if (!whole) whole = small_files_.Find(place.file);  // if it is used often
+  if (auto kept = ReadFrom(whole.get(), place, nullptr)) return *std::move(kept);
   auto read = ReadRecord(*file, place);
   if (read.IsOk() && *read) return std::move(**read);
   const std::string where = StrCat(store_->Location(), "/", place.file);

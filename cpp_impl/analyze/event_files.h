@@ -97,6 +97,9 @@ class EventFiles {
                                                  const storage::FileReader &file);
   // Reads a small file into memory and keeps it.  Returns NULL if that is not possible.
   std::shared_ptr<const AlignedBuffer> ReadWhole(const std::string &name);
+  // Does so if the record's file is likely to be tiny, so that reading all of it costs no more than
+  // reading the record.
+  std::shared_ptr<const AlignedBuffer> ReadIfTiny(const RecordPlace &place);
   // Reads the record from its file's content, which may be NULL.  Returns nothing if that is not
   // possible.
   static std::optional<ReadTensor> ReadFrom(const AlignedBuffer *whole, const RecordPlace &place,
@@ -107,6 +110,7 @@ class EventFiles {
   const std::shared_ptr<storage::Store> store_;
   SharedReads shared_;
   SmallFiles small_files_;
+  std::atomic<bool> expects_tiny_files_{true};  // as the last new file was
   Mutex mutex_;
   std::set<std::string> begun_ SMD_GUARDED_BY(mutex_);  // the first files of reads of many
   std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);     // the most recently used in front

@@ -1,6 +1,13 @@
 #include "analyze/small_files.h"
 
 namespace smdebug::analyze {
+namespace {
+
+constexpr size_t kMostForgotten = 100'000;
+
+size_t HashOf(std::string_view name) { return std::hash<std::string_view>()(name); }
+
+}  // namespace
 
 std::shared_ptr<const AlignedBuffer> SmallFiles::Find(const std::string &name) {
   const MutexLock lock(mutex_);
@@ -16,14 +23,28 @@ void SmallFiles::Keep(const std::string &name, std::shared_ptr<const AlignedBuff
   if (content->Size() > kLargest) return;
   const MutexLock lock(mutex_);
   if (by_name_.contains(name)) return;  // another thread was faster
+  if (!forgotten_.empty() && forgotten_.contains(HashOf(name))) most_ = kMostKept;
   kept_.push_front({name, std::move(content)});
   by_name_.emplace(kept_.front().name, kept_.begin());
   bytes_ += kept_.front().Cost();
-  while (bytes_ > kMostKept) {
-    bytes_ -= kept_.back().Cost();
-    by_name_.erase(kept_.back().name);
+  while (bytes_ > most_) {
+    Forget(kept_.back());
     kept_.pop_back();
   }
+  if (most_ == kMostKept) forgotten_.clear();
+}
+
+void SmallFiles::Forget(const Kept &kept) {
+  bytes_ -= kept.Cost();
+  by_name_.erase(kept.name);
+  if (most_ < kMostKept && forgotten_.size() < kMostForgotten) {
+    forgotten_.insert(HashOf(kept.name));
+  }
+}
+
+void SmallFiles::KeepAll() {
+  const MutexLock lock(mutex_);
+  most_ = kMostKept;
 }
 
 }  // namespace smdebug::analyze

@@ -3,7 +3,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/parallel.h"
@@ -79,8 +81,8 @@ struct Candidate {
 
 class Search {
  public:
-  Search(storage::Store &store, const SplitPath &path, bool finds_profiles)
-      : store_(store), path_(path), finds_profiles_(finds_profiles) {}
+  Search(storage::Store &store, const SplitPath &path, const Request &request)
+      : store_(store), path_(path), request_(request) {}
 
   // Returns the names of the trials, relative to the store; "" for its own folder.
   Result<std::vector<std::string>> Run() {
@@ -108,7 +110,11 @@ class Search {
       // A folder below may be another user's.
       const bool is_forbidden = !answers[i].IsOk() && !level[i].name.empty() &&
                                 answers[i].GetStatus().GetCode() == Code::kPermission;
-      if (is_forbidden) answers[i] = Folders();
+      if (is_forbidden) {
+        request_.logger.Warning(StrCat(store_.Location(), "/", WellFormed(level[i].name),
+                                       ": reading this folder is not permitted; skipped"));
+        answers[i] = Folders();
+      }
       if (!answers[i].IsOk()) return answers[i].GetStatus();
       folders.push_back(*std::move(answers[i]));
     }
@@ -122,12 +128,13 @@ class Search {
       }
       return;
     }
-    if (finds_profiles_ ? IsProfile(candidate, folders) : IsTrial(candidate, folders)) {
+    const bool finds_profiles = request_.IsOfProfiler();
+    if (finds_profiles ? IsProfile(candidate, folders) : IsTrial(candidate, folders)) {
       found_.push_back(candidate.name);
     } else if (candidate.depth < kDepth) {
       for (const std::string &folder : folders) {
         // A trial, which may have no profile, holds a folder for each step.
-        const bool is_of_trial = finds_profiles_ && IsPartOfTrial(folder);
+        const bool is_of_trial = finds_profiles && IsPartOfTrial(folder);
         if (LastPart(folder).starts_with('.') || is_of_trial) continue;
         next->push_back({folder, candidate.matched, candidate.depth + 1});
       }
@@ -184,11 +191,22 @@ class Search {
 
   storage::Store &store_;
   const SplitPath &path_;
-  const bool finds_profiles_;
+  const Request &request_;
   std::vector<std::string> found_;
 };
 
 Status NothingFound(const std::string &path, const SplitPath &split, bool finds_profiles) {
+  std::error_code error;
+  if (split.patterns.empty() && !path.starts_with(kScheme)) {
+    const auto type = std::filesystem::status(split.root, error).type();
+    const bool is_missing = type == std::filesystem::file_type::not_found;
+    if (is_missing || type == std::filesystem::file_type::regular) {
+      return Status(Code::kNotFound,
+                    StrCat(path, is_missing ? ": there is no such folder"
+                                            : ": this is a file; give a folder of trials"))
+          .With("path", path);
+    }
+  }
   if (finds_profiles) {
     return Status(Code::kNotFound,
                   StrCat(path,
@@ -204,6 +222,58 @@ Status NothingFound(const std::string &path, const SplitPath &split, bool finds_
       .With("path", path);
 }
 
+// Returns the length of the longest folder that holds all of the trials, with a slash.
+size_t SharedFolder(const std::vector<FoundTrial> &trials) {
+  const std::string &first = trials.front().path;
+  size_t shared = first.rfind('/') + 1;
+  for (const FoundTrial &trial : trials) {
+    const auto [end, other] =
+        std::mismatch(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(shared),
+                      trial.path.begin(), trial.path.end());
+    const size_t same = static_cast<size_t>(end - first.begin());
+    if (same < shared) shared = same == 0 ? 0 : first.rfind('/', same - 1) + 1;
+  }
+  return shared;
+}
+
+// Gives trials of one name longer names, and the others too, so that all look alike.
+void TellApart(std::vector<FoundTrial> *trials) {
+  std::set<std::string_view> names;
+  const bool differ = std::all_of(trials->begin(), trials->end(), [&](const FoundTrial &trial) {
+    return names.insert(trial.name).second;
+  });
+  if (differ) return;
+  const size_t shared = SharedFolder(*trials);
+  for (FoundTrial &trial : *trials) trial.name = trial.path.substr(shared);
+}
+
+// Returns all trials that the paths lead to, each once.
+Result<std::vector<FoundTrial>> FindAll(const Request &request) {
+  std::vector<FoundTrial> trials;
+  std::set<std::string> known;
+  for (const std::string &path : request.paths) {
+    SMD_ASSIGN_OR_RETURN(const SplitPath split, SplitAtPattern(path, request));
+    SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store,
+                         storage::OpenStore(split.root, request.store_options, request.logger));
+    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         Search(*store, split, request).Run());
+    if (names.empty()) return NothingFound(path, split, request.IsOfProfiler());
+    for (const std::string &name : names) {
+      const std::string &root = store->Location();
+      FoundTrial trial{name.empty() ? root : StrCat(root, root.ends_with('/') ? "" : "/", name),
+                       name.empty() ? std::string(LastPart(root)) : name,
+                       name.empty() ? FolderOf(root) : root};
+      if (!request.name.empty() && name.empty()) trial.name = request.name;
+      if (!IsUtf8(trial.path)) {
+        request.logger.Warning(StrCat(WellFormed(trial.path), ": its name is not UTF-8; skipped"));
+      } else if (known.insert(trial.path).second) {
+        trials.push_back(std::move(trial));
+      }
+    }
+  }
+  return trials;
+}
+
 }  // namespace
 
 size_t LooksAtOnce(std::string_view path) {
@@ -214,30 +284,14 @@ size_t LooksAtOnce(std::string_view path) {
 }
 
 Result<std::vector<FoundTrial>> FindTrials(const Request &request) {
-  std::vector<FoundTrial> trials;
-  std::set<std::string> known;
-  for (const std::string &path : request.paths) {
-    SMD_ASSIGN_OR_RETURN(const SplitPath split, SplitAtPattern(path, request));
-    SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store,
-                         storage::OpenStore(split.root, request.store_options, request.logger));
-    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                         Search(*store, split, request.IsOfProfiler()).Run());
-    if (names.empty()) return NothingFound(path, split, request.IsOfProfiler());
-    for (const std::string &name : names) {
-      const std::string &root = store->Location();
-      FoundTrial trial{name.empty() ? root : StrCat(root, root.ends_with('/') ? "" : "/", name),
-                       name.empty() ? std::string(LastPart(root)) : name,
-                       name.empty() ? FolderOf(root) : root};
-      if (!request.name.empty() && name.empty()) trial.name = request.name;
-      if (!IsUtf8(trial.path)) {
-        request.logger.Warning(StrCat(WellFormed(trial.path), ": its name is not UTF-8; skipped"));
-        continue;
-      }
-      SMD_ASSIGN_OR_RETURN(const bool is_wanted, request.WantsTrial(trial.name));
-      if (is_wanted && known.insert(trial.path).second) trials.push_back(std::move(trial));
-    }
+  SMD_ASSIGN_OR_RETURN(std::vector<FoundTrial> trials, FindAll(request));
+  TellApart(&trials);
+  std::vector<FoundTrial> wanted;
+  for (FoundTrial &trial : trials) {
+    SMD_ASSIGN_OR_RETURN(const bool is_wanted, request.WantsTrial(trial.name));
+    if (is_wanted) wanted.push_back(std::move(trial));
   }
-  return trials;
+  return wanted;
 }
 
 }  // namespace smdebug::tables

@@ -59,7 +59,9 @@ Status Evaluate(const Request &request, const FoundTrial &found, Verdict *verdic
   SMD_ASSIGN_OR_RETURN(analyze::TrialOptions options, analyze::TrialOptions::FromEnvironment());
   options.wait = {};
   options.store_options = request.store_options;
-  options.logger = request.logger;
+  options.logger = Logger(LogLevel::kWarning, [&request](LogLevel level, const std::string &line) {
+    request.logger.Log(level, StrCat(line, "; skipped"));
+  });
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<analyze::Trial> trial,
                        analyze::Trial::Make(found.path, std::move(options)));
   SMD_RETURN_IF_ERROR(trial->Load());
@@ -97,7 +99,9 @@ class FindingStream final : public TrialByTrial {
         SMD_ASSIGN_OR_RETURN(const bool is_wanted, IsWanted(finding));
         if (is_wanted) Write(trial, finding);
       }
-      if (!verdict.problem.IsOk()) WriteProblem(trial, verdict.problem);
+      if (verdict.problem.IsOk()) continue;
+      request_->logger.Warning(StrCat(verdict.problem.Message(), "; skipped"));
+      WriteProblem(trial, verdict.problem);
     }
     return Status::Ok();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/step.h"
 #include "base/strings.h"
@@ -18,6 +19,27 @@ constexpr std::array kOptions = {
     std::string_view("damage"),     std::string_view("rule"),       std::string_view("profile"),
     std::string_view("batch_rows"), std::string_view("time_first"), std::string_view("time_end"),
     std::string_view("file"),       std::string_view("cache"),      std::string_view("texts")};
+
+constexpr std::array kOfRows = {Table::kTensors, Table::kScalars};
+constexpr std::array kOfFindings = {Table::kFindings};
+constexpr std::array kOfNames = {Table::kTensors, Table::kScalars, Table::kFindings,
+                                 Table::kProfileEvents, Table::kSystemMetrics};
+constexpr std::array kWithModes = {Table::kTensors, Table::kScalars, Table::kFindings};
+
+// Options that would change nothing in other tables.
+struct OfTables {
+  std::string_view option;
+  std::span<const Table> tables;
+};
+constexpr std::array kOfTables = {
+    OfTables{"collection", kOfRows}, OfTables{"tensor", kOfNames},
+    OfTables{"regex", kOfNames},     OfTables{"mode", kWithModes},
+    OfTables{"rule", kOfFindings},   OfTables{"profile", kOfFindings},
+};
+
+bool Contains(std::span<const Table> tables, Table table) {
+  return std::find(tables.begin(), tables.end(), table) != tables.end();
+}
 
 Status BadValue(std::string_view option, std::string_view value, std::string_view wanted) {
   return InvalidConfig(StrCat(option, " is '", value.substr(0, 64), "'; it must be ", wanted));
@@ -75,6 +97,7 @@ Result<bool> IsFoundByAny(const std::vector<Regex> &regexes, std::string_view te
 
 Status Request::Add(std::string_view option, std::string_view value) {
   const std::string text(value);
+  given_.emplace(option);
   if (storage::StoreOptions::IsName(option)) return store_options.Set(option, value);
   if (option == "path") {
     if (Trim(value).empty()) return BadValue(option, value, "a folder, s3://... or a pattern");
@@ -151,6 +174,12 @@ Status Request::Check() const {
   if (paths.empty()) return InvalidArgument("the scan has no path; add one or several");
   if (!name.empty() && paths.size() != 1) {
     return InvalidArgument("a name can be given for a single path only");
+  }
+  for (const OfTables &each : kOfTables) {
+    if (given_.contains(each.option) && !Contains(each.tables, table)) {
+      return InvalidArgument(StrCat("a scan of ", TableName(table), " has no condition '",
+                                    each.option, "'; leave it out"));
+    }
   }
   if (steps.end && *steps.end < steps.first) {
     return InvalidArgument(StrCat("first is ", steps.first, " and end is ", *steps.end,

@@ -80,6 +80,8 @@ struct Request {
  private:
   Status AddChoice(std::string_view option, std::string_view value);
   Status AddBound(std::string_view option, std::string_view value);
+
+  std::set<std::string, std::less<>> given_;  // names of options
 };
 
 }  // namespace smdebug::tables

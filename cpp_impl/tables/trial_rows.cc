@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kFilesOfElements = 8;
 // The number of stored rows that are written at a time.
 constexpr size_t kStoredRows = 16'384;
+// How much damage of a trial is logged.
+constexpr size_t kMostTold = 20;
 
 }  // namespace
 
@@ -76,7 +78,12 @@ Status TrialRows::ReadFiles(size_t count, RowWriter *writer) {
 Status TrialRows::NoteDamage(const Status &damage) {
   if (units_) units_->DropRecorded();
   if (request_->fails_on_damage) return damage;
-  request_->logger.Warning(StrCat(damage.Message(), "; skipped"));
+  // A record is read for each of its rows.
+  if (told_.size() > kMostTold || !told_.emplace(damage.Message()).second) return Status::Ok();
+  request_->logger.Warning(
+      told_.size() > kMostTold
+          ? StrCat(trial_.path, ": more of its files or records cannot be read; skipped")
+          : StrCat(damage.Message(), "; skipped"));
   return Status::Ok();
 }
 

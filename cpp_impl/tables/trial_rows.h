@@ -1,7 +1,10 @@
 // Reads the rows of one trial.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "analyze/trial.h"
@@ -55,8 +58,9 @@ class TrialRows {
   std::vector<StepFile> files_;
   std::unique_ptr<StoredUnits> units_;  // NULL: only index files are read
   size_t next_ = 0;
-  size_t served_ = 0;   // rows of the next file that are stored
-  size_t at_once_ = 1;  // files
+  std::set<std::string, std::less<>> told_;  // damage that was logged
+  size_t served_ = 0;                        // rows of the next file that are stored
+  size_t at_once_ = 1;                       // files
   std::unique_ptr<StepRowReader> reader_;
 };
 

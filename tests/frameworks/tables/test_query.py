@@ -172,7 +172,7 @@ def test_a_filter_opens_no_other_trial(healthy, tmp_path):
     for file in (tmp_path / "c").glob("index/*/*.json"):
         file.write_text("{")
     sql = "select count(*) from scalars where trial = 'a'"
-    assert output(tmp_path, "query", sql, tmp_path) == "COUNT_STAR()\n          12\n"
+    assert output(tmp_path, "query", sql, tmp_path) == "count_star()\n          12\n"
     assert "1" in output(tmp_path, "query", "select 1 as x from scalars limit 1", tmp_path, code=4)
 
 
@@ -218,7 +218,7 @@ def test_odd_values(farm):
     [row] = [json.loads(line) for line in output(farm, "query", sql, "a", "--format", "json").splitlines()]
     assert row == {
         "a": None, "b": "x\\ty\x1b", "c": "NaN", "d": [1, None], "e": {"k": "Infinity"}, "f": True, "f_1": 1,
-        "g": "6162", "t": "2026-01-02T03:04:05",
+        "g": "6162", "t": "2026-01-02T03:04:05Z",
     }  # fmt: skip
     table = output(farm, "query", sql, "a")
     assert "\x1b" not in table and "\\x1b" in table and table.splitlines()[1].startswith("-  ")
@@ -350,3 +350,114 @@ def test_the_query_sees_no_variables_of_python(healthy):
     for name in ("healthy", "duckdb", "sql"):
         with pytest.raises(smd.exceptions.SMDebugValueError, match="no table"):
             Query(f"select * from {name}", [healthy])
+
+
+# ---- many runs, and what people get wrong ----
+
+
+def test_runs_of_one_name_are_told_apart(healthy, tmp_path):
+    """As the shell expands runs/*: each path names a folder of its own."""
+    for rate in ("lr=0.1", "lr=0.3"):
+        shutil.copytree(healthy, tmp_path / "sweep" / rate)
+    shutil.copytree(healthy / "a", tmp_path / "sweep/lr=0.5/c")
+    names = ["lr=0.1/a", "lr=0.1/b", "lr=0.3/a", "lr=0.3/b", "lr=0.5/c"]
+    sql = "select distinct trial from scalars order by 1"
+    for paths in (["sweep"], ["sweep/*"], ["sweep/lr=0.1", "sweep/lr=0.3", "sweep/lr=0.5"]):
+        assert output(tmp_path, "query", sql, *paths, "--format", "csv").split()[1:] == names
+    one = "select count(*) from scalars where trial = 'lr=0.3/a'"
+    assert output(tmp_path, "query", one, "sweep/lr=0.1", "sweep/lr=0.3", "--format", "csv").split()[1] != "0"
+    both = [str(tmp_path / "sweep/lr=0.1/a"), str(tmp_path / "sweep/lr=0.3/a")]
+    scan = smd.scan(both, "trials", columns="trial")
+    assert scan.to_arrow()["trial"].to_pylist() == ["lr=0.1/a", "lr=0.3/a"]
+    assert [each.to_arrow()["trial"].to_pylist() for each in scan.partitions()] == [["lr=0.1/a"], ["lr=0.3/a"]]
+    assert smd.scan([both[0], tmp_path / "sweep/lr=0.5/c"], "trials", columns="trial").to_arrow()["trial"].to_pylist() == ["a", "c"]
+
+
+def test_a_folder_that_must_not_be_read_is_named(healthy, tmp_path):
+    shutil.copytree(healthy, tmp_path / "runs")
+    (tmp_path / "runs/b").chmod(0)
+    words = [*WAYS["module"], "query", "select distinct trial from scalars", "runs", "--format", "csv"]
+    if os.getuid() == 0:  # whom modes do not stop
+        words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *words]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    (tmp_path / "runs/b").chmod(0o755)
+    assert (done.returncode, done.stdout) == (4, "trial\na\n"), done.stderr
+    assert "runs/b: reading this folder is not permitted; skipped" in done.stderr
+
+
+@pytest.mark.parametrize("damage", ["collections", "events", "index"])
+def test_findings_of_damaged_trials_are_no_success(healthy, tmp_path, damage):
+    shutil.copytree(healthy, tmp_path / "runs")
+    if damage == "collections":
+        for file in (tmp_path / "runs/a/collections").rglob("*.json"):
+            file.write_text("{")
+    elif damage == "events":
+        shutil.rmtree(tmp_path / "runs/a/events")
+    else:
+        next((tmp_path / "runs/a/index").rglob("*.json")).write_text("{")
+    done = run(tmp_path, "query", "select * from findings where rule is not null", "runs")
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert all("; skipped" in line or "more like these" in line for line in done.stderr.splitlines())
+    assert f"{tmp_path}/runs/a" in done.stderr
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_a_file_that_cannot_be_written(healthy, tmp_path, suffix):
+    assert complaint(tmp_path, "query", SQL, healthy, "-o", f"none/x.{suffix}", code=5) == (
+        f"none/x.{suffix}: No such file or directory"
+    )
+
+
+@pytest.mark.parametrize(
+    "sql, what",
+    [
+        ('select * from trials where trial = "lr=0.1/seed=1"', "single quotes: 'lr=0.1/seed=1'"),
+        ('select * from trials where trial = "a b"', "single quotes: 'a b'"),
+        ("select vlaue from scalars", "did you mean 'value'?"),
+    ],
+)
+def test_a_column_that_is_not_there(healthy, tmp_path, sql, what):
+    assert what in complaint(tmp_path, "query", sql, healthy, code=2)
+
+
+def test_paths_that_lead_nowhere(healthy, tmp_path):
+    (tmp_path / "file.csv").write_text("a")
+    (tmp_path / "folder").mkdir()
+    for path, what in (("none", "there is no such folder"), ("file.csv", "this is a file"), ("folder", "there is no trial")):
+        assert f"{path}: {what}" in complaint(tmp_path, "query", SQL, path, code=3)
+
+
+@pytest.mark.parametrize(
+    "table, condition",
+    [
+        ("findings", {"collection": "losses"}),
+        ("trials", {"tensors": "loss"}),
+        ("trials", {"modes": "TRAIN"}),
+        ("scalars", {"rules": "AllZero"}),
+        ("tensors", {"profile": "aws"}),
+    ],
+)
+def test_conditions_that_a_table_has_not(healthy, table, condition):
+    with pytest.raises(Exception, match=f"a scan of {table} has no condition"):
+        smd.scan(healthy, table, **condition).to_arrow()
+    with pytest.raises(smd.exceptions.SMDebugTypeError, match="collection must be a str"):
+        smd.scan(healthy, table, collection=["losses", "weights"])
+
+
+@pytest.mark.parametrize("more", [[], ["-o", "x.parquet"]])
+def test_ctrl_c_ends_what_duckdb_computes(healthy, tmp_path, more):
+    sql = "select count(*) from scalars a, scalars b, scalars c, range(100000000) d where a.value < b.value + d.range"
+    words = [*WAYS["module"], "query", sql, str(healthy), *more]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    try:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(3)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == -signal.SIGINT, process.communicate()
+        assert process.communicate() == ("", "")
+    finally:
+        process.kill()
+    assert not list(tmp_path.iterdir())

@@ -43,6 +43,7 @@ TEST(SmallFilesTest, LargeFilesAreNotKept) {
 
 TEST(SmallFilesTest, TheFilesUsedLongestAgoAreForgotten) {
   SmallFiles files;
+  files.KeepAll();
   constexpr int kMany = SmallFiles::kMostKept / SmallFiles::kLargest;
   for (int i = 0; i < kMany; ++i) {
     files.Keep(StrCat(i), Bytes(SmallFiles::kLargest));
@@ -50,6 +51,19 @@ TEST(SmallFilesTest, TheFilesUsedLongestAgoAreForgotten) {
   }
   EXPECT_EQ(files.Find("1"), nullptr);
   EXPECT_NE(files.Find("2"), nullptr);
+}
+
+TEST(SmallFilesTest, FewAreKeptUntilOneIsKeptAgain) {
+  SmallFiles files;
+  constexpr int kFew = SmallFiles::kKeptAtFirst / SmallFiles::kLargest;
+  const auto keep = [&](int from, int to) {
+    for (int i = from; i < to; ++i) files.Keep(StrCat(i), Bytes(SmallFiles::kLargest));
+  };
+  keep(0, 2 * kFew);
+  EXPECT_EQ(files.Find(StrCat(kFew)), nullptr);
+  EXPECT_NE(files.Find(StrCat(2 * kFew - 1)), nullptr);
+  keep(0, 2 * kFew);  // the first that comes again
+  for (int i = 0; i < 2 * kFew; ++i) EXPECT_NE(files.Find(StrCat(i)), nullptr);
 }
 
 TEST(SmallFilesTest, ContentOutlivesItsPlace) {

@@ -13,14 +13,15 @@ import logging
 import os
 import signal
 import sys
-from typing import IO, Iterator, List, NoReturn, Optional, Sequence
+import threading
+from typing import IO, Callable, Iterator, List, NoReturn, Optional, Sequence, Union
 
 from smdebug.core.logger import get_logger, stop_relay
 from smdebug.exceptions import SMDebugError, SMDebugValueError
 from smdebug.tables.conditions import Option
 from smdebug.tables.parquet import EXPORTED, export
 from smdebug.tables.output import FORMATS, write_rows
-from smdebug.tables.query import Query
+from smdebug.tables.query import Query, interrupt_all
 
 __all__ = ["main", "run"]
 
@@ -41,6 +42,8 @@ _EXIT_CODES = {
     for code in codes.split()
 }
 _DAMAGE_SHOWN = 5
+# How long an interrupted command may take to remove its files, in seconds.
+_LONGEST_END = 5
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = _parsed(arguments)
         with _collected_log() as damage:
-            code: int = options.run(options)
+            code = _interruptibly(lambda: int(options.run(options)))
             sys.stdout.flush()
             stop_relay()  # after the last queued line
         return damage.conclude(code)
@@ -66,6 +69,31 @@ def main(arguments: Sequence[str]) -> int:
         return _INTERNAL
     except Exception as error:
         return _complain(error)
+
+
+def _interruptibly(command: Callable[[], int]) -> int:
+    """Runs a command in a thread of its own: Ctrl-C does not reach one in which DuckDB computes."""
+    ending: List[Union[int, BaseException]] = []
+    has_ended = threading.Event()  # Thread.join() does not wait once more after an interrupt
+
+    def call() -> None:
+        try:
+            ending.append(command())
+        except BaseException as error:
+            ending.append(error)
+        has_ended.set()
+
+    threading.Thread(target=call, daemon=True).start()
+    try:
+        has_ended.wait()
+    except KeyboardInterrupt:
+        interrupt_all()
+        has_ended.wait(_LONGEST_END)
+        raise
+    [result] = ending
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
@@ -198,6 +226,11 @@ def _new_file(output: str) -> Iterator[str]:
     """Yields the path of a file that gets its name when it is complete."""
     folder, name = os.path.split(output)
     unfinished = os.path.join(folder, f".{name}.{os.getpid()}")
+    try:
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.unlink(unfinished)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, output) from None
     try:
         yield unfinished
         _check_is_new(output)

@@ -82,7 +82,8 @@ def _jsonable(value: Any) -> object:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
-        return value.isoformat()
+        is_utc = isinstance(value, datetime.datetime) and value.tzinfo is None
+        return value.isoformat() + ("Z" if is_utc else "")
     return str(value)
 
 
@@ -94,7 +95,7 @@ def _write_table(names: Sequence[str], rows: Iterable[Sequence[Row]], out: TextI
         if len(first) >= _ROWS_MEASURED:
             break
     cells = [[_cell(value) for value in row] for row in first]
-    titles = [_escaped(name).upper() for name in names]
+    titles = [name.upper() if name.isidentifier() else _escaped(name) for name in names]
     widths = [max([len(title), *map(len, column)]) for title, *column in zip(titles, *cells)]
     is_number = [_is_number(column) for column in zip(*first)] or [False] * len(titles)
     for row in [titles, *cells]:

@@ -146,16 +146,10 @@ def _trials(
     columns = ("trial", "path", "state", "last_step")
     fitting = [each for each in options if each[0].startswith("s3_")]
     scan = Scan("trials", [*paths, *fitting, *(("column", name) for name in columns)])
-    rows = _rows_of(connection, scan)
-    found: Dict[str, Tuple[str, Optional[int]]] = {}
-    for name, path, state, last in rows:
-        if name in found:
-            raise SMDebugValueError(
-                f"two trials have the name {name!r}: {found[name][0]} and {path}; export them to "
-                "folders of their own"
-            )
-        found[name] = (path, last if state == "running" else None)
-    return found
+    return {
+        name: (path, last if state == "running" else None)
+        for name, path, state, last in _rows_of(connection, scan)
+    }
 
 
 def _rows_of(connection: Any, scan: Scan) -> List[Tuple[Any, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import weakref
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from smdebug.core.utils import import_framework
@@ -13,7 +14,7 @@ from smdebug.tables.conditions import Option
 from smdebug.tables.scan import Path, Scan, paths_of
 from smdebug.tables.sql import TABLES, is_column, parse, tables_in, unknown_tables
 
-__all__ = ["Query", "connect", "open_source"]
+__all__ = ["Query", "connect", "interrupt_all", "open_source"]
 
 _ROWS_AT_ONCE = 4096
 # Options of a scan that only some tables take.
@@ -21,6 +22,8 @@ _OF_FINDINGS = frozenset({"rule", "profile"})
 _OF_TENSORS = frozenset({"compute"})
 
 Row = Tuple[Any, ...]
+
+_connections: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class _Source:
@@ -46,6 +49,7 @@ def connect(user: str) -> Any:
     sees no variables of Python."""
     duckdb = import_framework("duckdb", "'libsmdebug[sql]'", user)
     connection = duckdb.connect()
+    _connections.add(connection)
     for setting in (
         "python_enable_replacements=false",
         "autoinstall_known_extensions=false",
@@ -53,6 +57,12 @@ def connect(user: str) -> Any:
     ):
         connection.execute(f"set {setting}")
     return connection
+
+
+def interrupt_all() -> None:
+    """Ends what any thread computes on a connection."""
+    for connection in list(_connections):
+        connection.interrupt()
 
 
 def quoted(text: str) -> str:
@@ -153,7 +163,11 @@ class Query:
         column = re.search(r'olumn (?:named )?"([^"]+)"', text)
         tables = list(self._tables)
         if column and "Binder Error" in text and tables:
-            name = column[1].rpartition(".")[2]
+            name = column[1]
+            if not name.isidentifier():
+                return SMDebugValueError(
+                    f'"{name}" is no column; a text is written in single quotes: {quoted(name)}'
+                )
             if len(tables) == 1 and not is_column(tables[0], name):
                 try:
                     Scan(tables[0], [("column", name)])

@@ -246,6 +246,10 @@ def scan(
     SMDebugValueError
         If there is no such table, column or rule, or an expression does not compile.
     """
+    if collection is not None and not isinstance(collection, str):
+        raise SMDebugTypeError(
+            f"the collection must be a str, not {type(collection).__name__}; a scan has one"
+        )
     given: List[Tuple[str, str]] = [("path", path) for path in paths_of(paths)]
     for name, values in (
         ("column", columns),
