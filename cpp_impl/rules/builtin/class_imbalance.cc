@@ -22,6 +22,8 @@ constexpr size_t kMostClasses = 10'000;
 constexpr double kMostAlike = 0.7;
 // Up to so many times the limit, a model that still improves may learn rare classes by itself.
 constexpr double kMild = 2;
+// Classes that are this part of a batch when they are first seen have joined the training.
+constexpr double kJoining = 0.2;
 // A model with this part of the errors of one that always says the most frequent class.
 constexpr double kGuess = 0.98;
 
@@ -42,7 +44,7 @@ struct Limits {
 
 // Counts how often a class was the label and how often it was mispredicted.
 struct Class {
-  int64_t labels = 0;     // since the start
+  int64_t labels = 0;     // since the start, or since other classes joined
   int64_t predicted = 0;  // labels with a prediction, since the last evaluation
   int64_t mispredicted = 0;
 };
@@ -77,9 +79,13 @@ class ClassImbalance final : public Rule {
       Counts &counts = counts_.Of(StrCat(ModeName(findings.Place().mode), " ", pair.labels.worker),
                                   pair.labels.tensor);
       const int64_t step = findings.Place().mode_step;
+      const bool is_training = limits_.sorted && IsTraining(findings.Place().mode);
+      if (is_training && counts.labels > 0 && HasJoining(pair.labels.classes, counts)) {
+        BeginAnew(step, &counts);
+      }
       Count(pair, step, &counts);
       if (counts.has_too_many) continue;
-      if (limits_.sorted && IsTraining(findings.Place().mode)) {
+      if (is_training) {
         counts.order.Add(pair.labels.classes);
         EvaluateOrder(pair, counts, findings);
       }
@@ -123,6 +129,20 @@ class ClassImbalance final : public Rule {
       ++entry.predicted;
       if (predictions[i] != labels[i]) ++entry.mispredicted;
     }
+  }
+
+  // Reports whether classes join late, as the tasks of a training do that gets one after another.
+  static bool HasJoining(const std::vector<int64_t> &labels, const Counts &counts) {
+    const auto joining = std::count_if(labels.begin(), labels.end(), [&](int64_t label) {
+      return label >= 0 && counts.classes.count(label) == 0;
+    });
+    return static_cast<double>(joining) > kJoining * static_cast<double>(labels.size());
+  }
+
+  static void BeginAnew(int64_t step, Counts *counts) {
+    counts->labels = 0;
+    counts->first = step;
+    for (auto &[label, entry] : counts->classes) entry.labels = 0;
   }
 
   static void Forget(Counts *counts) {
@@ -181,6 +201,12 @@ class ClassImbalance final : public Rule {
            (ratio < kMild * limits_.imbalance && counts.loss.Falls());
   }
 
+  static std::string TimesOf(const std::pair<const int64_t, Class> &rarest) {
+    const auto &[label, entry] = rarest;
+    if (entry.labels == 0) return StrCat("class ", label, " never, since others joined");
+    return StrCat("class ", label, " ", entry.labels, " times");
+  }
+
   void EvaluateImbalance(const Classified::Pair &pair, const Counts &counts,
                          Findings &findings) const {
     const auto [fewest, most, has_unseen, ratio] = SpreadOf(counts);
@@ -200,8 +226,7 @@ class ClassImbalance final : public Rule {
     finding.message = StrCat(
         "the labels '", pair.labels.tensor, "' hold class ", most->first, " ", most->second.labels,
         " times and ",
-        has_unseen ? std::string("another class never")
-                   : StrCat("class ", fewest->first, " ", fewest->second.labels, " times"),
+        has_unseen ? std::string("another class never") : TimesOf(*fewest),
         ": a ratio of ", Shortest(ratio), ", above the limit of ", Shortest(limits_.imbalance));
     findings.Add(std::move(finding));
   }

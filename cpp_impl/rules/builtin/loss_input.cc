@@ -27,7 +27,10 @@ enum Role : size_t { kScores, kNumbers, kTargets, kLabels, kModelInputs, kRoles,
 constexpr std::string_view kScoreInputs =
     R"((CrossEntropy|(?<![a-z])NLL|BCEWithLogits)Loss\w*_input_0$)";
 constexpr std::string_view kNumberInputs = R"((MSE|L1|Huber)Loss\w*_input_0$)";
-constexpr std::string_view kNumberTargets = R"((MSE|L1|Huber|BCE|BCEWithLogits)Loss\w*_input_1$)";
+constexpr std::string_view kNumberTargets =
+    R"((MSE|L1|Huber|BCE|BCEWithLogits)Loss\w*_input_1$,)"
+    R"((^|(?<!Label))(SoftMargin|HingeEmbedding)Loss\w*_input_1$,)"
+    R"((^|(?<!Multi))(MarginRanking|CosineEmbedding)Loss\w*_input_2$)";
 
 constexpr std::string_view kLabelTargets = R"((CrossEntropy|(?<![a-z])NLL)Loss\w*_input_1$)";
 constexpr std::string_view kInputsOfModules = R"(^(?!.*Loss).*_input_\d+$)";
@@ -259,19 +262,31 @@ class LossInput final : public Rule {
       if (std::fabs(target) > kBeyondEnd) ++input->targets_beyond;
       if (target < -kTolerance || target > 1 + kTolerance) ++outside;
     }
-    if (sample.Tensor().find("BCE") == std::string_view::npos || targets.empty()) return;
-    NoteEvaluated();
-    const double share = 100 * outside / static_cast<double>(targets.size());
-    EvaluateTargets(sample, share, input);
+    if (targets.empty()) return;
+    const auto all = static_cast<double>(targets.size());
+    if (sample.Tensor().find("BCE") != std::string_view::npos) {
+      EvaluateTargets(sample, 100 * outside / all, input,
+                      "' are below 0 or above 1, but the loss takes probabilities: give it labels "
+                      "of 0 and 1");
+    } else if (TakesSigns(sample.Tensor())) {
+      const auto zeros = std::count(targets.begin(), targets.end(), 0.0);
+      EvaluateTargets(sample, 100 * static_cast<double>(zeros) / all, input,
+                      "' are 0, of which the loss learns nothing: give it labels of -1 and 1");
+    }
   }
 
-  void EvaluateTargets(const Sample &sample, double share, Input *input) {
+  static bool TakesSigns(std::string_view tensor) {
+    return tensor.find("Margin") != std::string_view::npos ||
+           tensor.find("Embedding") != std::string_view::npos;
+  }
+
+  // `why` ends the sentence on these targets.
+  void EvaluateTargets(const Sample &sample, double share, Input *input, std::string_view why) {
+    NoteEvaluated();
     input->impossible_targets = share > limits_.below ? input->impossible_targets + 1 : 0;
     if (input->impossible_targets < limits_.patience) return;
     culprits_.Offer(sample, {share, share, limits_.below, "targets"}, [&] {
-      return StrCat(Shortest(share), " % of '", sample.Tensor(),
-                    "' are below 0 or above 1, but the loss takes probabilities: give it labels "
-                    "of 0 and 1");
+      return StrCat(Shortest(share), " % of '", sample.Tensor(), why);
     });
   }
 

@@ -36,6 +36,26 @@ TEST(ClassImbalanceTest, NinetyNineToOneAtOneStep) {
   EXPECT_EQ(evaluated.findings[0].tensor, "labels");
 }
 
+// A second task joins after many steps of the first, which goes on or ends.
+TEST(ClassImbalanceTest, ClassesThatJoinLateAreComparedFromThenOn) {
+  const auto joining = [](bool goes_on) {
+    FakeSource source;
+    for (int step = 0; step < 140; ++step) {
+      std::vector<double> labels;
+      for (int i = 0; i < 32; ++i) {
+        const int from = step < 80 || (goes_on && i % 2 == 0) ? 0 : 2;
+        labels.push_back(from + (i * 7 + step) % 3 % 2);
+      }
+      source.Step(step).Save("labels", labels);
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  EXPECT_THAT(joining(true).Checks(), IsEmpty());
+  const Evaluated ended = joining(false);
+  ASSERT_THAT(ended.Checks(), Contains("imbalance"));
+  EXPECT_THAT(ended.findings[0].message, HasSubstr("never, since others joined"));
+}
+
 TEST(ClassImbalanceTest, WeightedClassesAreWorthALook) {
   FakeSource source;
   source.Include("weighted_losses", "^CrossEntropyLoss_input_");

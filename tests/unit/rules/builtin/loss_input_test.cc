@@ -184,6 +184,25 @@ TEST(LossInputTest, TargetsOfABinaryCrossEntropyAreProbabilities) {
   EXPECT_THAT(checks_of("MSELoss_input_1", -1, 1), IsEmpty());
 }
 
+TEST(LossInputTest, LossesOfSignsLearnNothingOfZeros) {
+  const auto with = [](const std::string &tensor, double low) {
+    FakeSource source;
+    for (int step = 0; step < 8; ++step) source.Step(step).Save(tensor, {low, 1, low, 1});
+    return Evaluate("LossInput", {}, source, Profile::kCalibrated);
+  };
+  for (const char *tensor : {"SoftMarginLoss_input_1", "HingeEmbeddingLoss_input_1",
+                             "MarginRankingLoss_input_2", "CosineEmbeddingLoss_input_2"}) {
+    EXPECT_THAT(with(tensor, 0).Checks(), Contains("targets")) << tensor;
+    EXPECT_THAT(with(tensor, -1).Checks(), IsEmpty()) << tensor;
+  }
+  EXPECT_THAT(with("SoftMarginLoss_input_1", 0).findings[0].message,
+              HasSubstr("50 % of 'SoftMarginLoss_input_1' are 0, of which the loss learns nothing"));
+  for (const char *tensor : {"MultiLabelSoftMarginLoss_input_1", "MarginRankingLoss_input_1",
+                             "MultiMarginLoss_input_1", "TripletMarginLoss_input_2"}) {
+    EXPECT_THAT(with(tensor, 0).Checks(), IsEmpty()) << tensor;
+  }
+}
+
 TEST(LossInputTest, ASigmoidBeforeLogitsIsFoundAfterAWhile) {
   const auto with = [](double begin, int64_t steps) {
     FakeSource source;

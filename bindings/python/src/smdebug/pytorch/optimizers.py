@@ -126,16 +126,25 @@ def inner_optimizer(optimizer: Any) -> Any:
 def missing_gradients(named: Sequence[Tuple[str, Any]], optimizer: str) -> List[str]:
     """Returns a name for each parameter that an update should change and that has no gradient.
 
-    If none of the optimizer's parameters has one, the update changes nothing: returns one name.
+    If none of the optimizer's parameters has one, the update changes nothing: returns one name.  A
+    layer whose weight has one is in use: a loss that compares what it returns, or takes its
+    derivative, does not depend on its bias.
     """
     missing = [
-        f"missing_gradient/{name}"
+        name
         for name, parameter in named
         if parameter.grad is None and parameter.requires_grad and parameter.numel() > 0
     ]
-    if missing and all(parameter.grad is None for _, parameter in named):
+    if not missing:
+        return []
+    used = {name for name, parameter in named if parameter.grad is not None}
+    if not used:
         return [f"idle_update/{optimizer}"]
-    return missing
+    return [
+        f"missing_gradient/{name}"
+        for name in missing
+        if not (name.endswith(".bias") and f"{name.removesuffix('bias')}weight" in used)
+    ]
 
 
 def has_gradients(optimizer: Any) -> bool:
