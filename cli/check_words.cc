@@ -53,7 +53,8 @@ constexpr std::array kWords =
                           {"tiny_updates", "updates too small to learn"},
                           {"training_mode", "evaluated in training mode"},
                           {"unused", "no gradient at any step"},
-                          {"warmup", "warm-up without an end"}});
+                          {"warmup", "warm-up without an end"},
+                          {"weight", "positive targets count less"}});
 
 struct Measured {
   std::string_view rule;
@@ -98,6 +99,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"LossInput", "probabilities", {"time of probabilities", "steps"}},
     {"LossInput", "shifted_twice", {"time of targets two places later", "steps"}},
     {"LossInput", "targets", {"targets below 0 or above 1", "%"}},
+    {"LossInput", "weight", {"positive targets, which count less", "%"}},
     {"LossNotDecreasing", "above_chance", {"loss", ""}},
     {"LossNotDecreasing", "endless", {"loss", ""}},
     {"LossNotDecreasing", "increasing", {"rise of the loss", "%"}},

@@ -225,8 +225,7 @@ class ClassImbalance final : public Rule {
     finding.limit = limits_.imbalance;
     finding.message = StrCat(
         "the labels '", pair.labels.tensor, "' hold class ", most->first, " ", most->second.labels,
-        " times and ",
-        has_unseen ? std::string("another class never") : TimesOf(*fewest),
+        " times and ", has_unseen ? std::string("another class never") : TimesOf(*fewest),
         ": a ratio of ", Shortest(ratio), ", above the limit of ", Shortest(limits_.imbalance));
     findings.Add(std::move(finding));
   }

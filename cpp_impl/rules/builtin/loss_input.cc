@@ -20,7 +20,16 @@
 namespace smdebug::rules {
 namespace {
 
-enum Role : size_t { kScores, kNumbers, kTargets, kLabels, kModelInputs, kRoles, kSequences };
+enum Role : size_t {
+  kScores,
+  kNumbers,
+  kTargets,
+  kLabels,
+  kModelInputs,
+  kRoles,
+  kSequences,
+  kLightTargets
+};
 
 // Scores of classes, which a softmax or a sigmoid turns into probabilities inside the loss, and
 // logarithms of probabilities.
@@ -41,6 +50,9 @@ constexpr int64_t kMostElements = 65'536;
 constexpr double kLeastElements = 32;
 constexpr int64_t kLongerForLogits = 4;
 constexpr double kBetween = 0.5;  // two classes
+// Positive targets that are rarer than this are not to count less than negative ones.
+constexpr double kRarePositives = 100.0 / 3;  // percent
+constexpr double kTargetsOfWeight = 200;
 // How many steps with targets are compared with inputs: a fault of the data is there from the
 // start.
 constexpr int64_t kStepsWithTargets = 60;
@@ -83,6 +95,7 @@ struct Input {
   double most_target = -INFINITY;
   double negative_targets = 0;
   double targets_beyond = 0;
+  double positive_targets = 0;
   int64_t impossible_targets = 0;     // consecutive steps
   std::vector<int64_t> target_shape;  // of the step before
   int64_t broadcasts = 0;             // consecutive steps
@@ -114,6 +127,8 @@ class LossInput final : public Rule {
                                const Membership &membership) const override {
     const std::optional<size_t> role = roles_.Of(tensor, membership);
     const bool is_of_module = role && *role == kModelInputs;
+    const bool is_target = role && *role == kTargets;
+    if (is_target && membership.IsIn("positives_count_less", tensor)) return kLightTargets;
     return is_of_module && membership.IsIn("second_axis_samples", tensor) ? kSequences : role;
   }
 
@@ -121,7 +136,8 @@ class LossInput final : public Rule {
     const size_t role = sample.Role();
     if (!IsTraining(sample.Place().mode)) return;
     if (role == kModelInputs || role == kSequences) return NoteModelInput(sample);
-    if (role == kLabels || role == kTargets) EvaluateAxes(sample);
+    const bool are_targets = role == kTargets || role == kLightTargets;
+    if (role == kLabels || are_targets) EvaluateAxes(sample);
     if (role == kLabels) {
       EvaluateReading(sample);
       return EvaluatePlaces(sample, true);
@@ -129,9 +145,11 @@ class LossInput final : public Rule {
     // "CrossEntropyLoss_input_" for the input and the target of a loss.
     Input &input =
         inputs_.Of(sample.Worker(), sample.Tensor().substr(0, sample.Tensor().size() - 1));
-    if (role == kTargets) {
+    if (are_targets) {
       EvaluatePlaces(sample, false);
-      return NoteTargets(sample, &input);
+      NoteTargets(sample, &input);
+      if (role == kLightTargets) EvaluateWeight(sample, input);
+      return;
     }
     if (role == kNumbers) EvaluateShape(sample, &input);
     if (role == kScores) NoteScores(sample);
@@ -259,6 +277,7 @@ class LossInput final : public Rule {
       input->least_target = std::min(input->least_target, target);
       input->most_target = std::max(input->most_target, target);
       if (target < 0) ++input->negative_targets;
+      if (target > kBetween) ++input->positive_targets;
       if (std::fabs(target) > kBeyondEnd) ++input->targets_beyond;
       if (target < -kTolerance || target > 1 + kTolerance) ++outside;
     }
@@ -275,6 +294,18 @@ class LossInput final : public Rule {
     }
   }
 
+  void EvaluateWeight(const Sample &sample, const Input &input) {
+    if (input.targets < kTargetsOfWeight) return;
+    NoteEvaluated();
+    const double share = 100 * input.positive_targets / input.targets;
+    if (!(share < kRarePositives)) return;
+    culprits_.Offer(sample, {kRarePositives - share, share, kRarePositives, "weight"}, [&] {
+      return StrCat("of '", sample.Tensor(), "', ", Shortest(share),
+                    " % are positive, and the loss's pos_weight lets these count less: give it the "
+                    "number of negative ones for each positive");
+    });
+  }
+
   static bool TakesSigns(std::string_view tensor) {
     return tensor.find("Margin") != std::string_view::npos ||
            tensor.find("Embedding") != std::string_view::npos;
@@ -285,9 +316,8 @@ class LossInput final : public Rule {
     NoteEvaluated();
     input->impossible_targets = share > limits_.below ? input->impossible_targets + 1 : 0;
     if (input->impossible_targets < limits_.patience) return;
-    culprits_.Offer(sample, {share, share, limits_.below, "targets"}, [&] {
-      return StrCat(Shortest(share), " % of '", sample.Tensor(), why);
-    });
+    culprits_.Offer(sample, {share, share, limits_.below, "targets"},
+                    [&] { return StrCat(Shortest(share), " % of '", sample.Tensor(), why); });
   }
 
   // Outputs of the shape (n, 1) and targets of the shape (n) are compared each with each.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from typing import Any, Callable, Iterator, List, Set, Tuple
+from typing import Any, Callable, Iterator, List, Optional, Set, Tuple
 
 import pytest
 import smdebug.pytorch as smd
@@ -122,6 +122,31 @@ def test_a_sigmoid_before_logits(last: nn.Module, out_dir: str) -> None:
     is_fault = isinstance(last, nn.Sigmoid)
     assert (("LossInput", "probabilities") in found) == is_fault
     assert causes == (["loss_of_wrong_output"] if is_fault else [])
+
+
+@pytest.mark.parametrize("is_function", [False, True])
+@pytest.mark.parametrize("weight", [None, 0.2, 5.0])
+def test_rare_positives_that_count_less(
+    weight: Optional[float], is_function: bool, out_dir: str
+) -> None:
+    pos_weight = None if weight is None else torch.tensor([weight])
+
+    class Loss(nn.Module):
+        def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
+            return nn.functional.binary_cross_entropy_with_logits(
+                scores, targets, pos_weight=pos_weight
+            )
+
+    def batch() -> Tuple[Tensor, Tensor]:
+        x = torch.randn(32, 8)
+        return x, (x[:, :1] > 1.2).float()
+
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 1))
+    loss = Loss() if is_function else nn.BCEWithLogitsLoss(pos_weight=pos_weight)
+    found, causes = train(out_dir, model, loss, batch)
+    assert (("LossInput", "weight") in found) == (weight == 0.2)
+    assert causes == (["classes_imbalanced"] if weight == 0.2 else [])
 
 
 @pytest.mark.parametrize("ignored", [None, [0, 1], torch.tensor([1, 2]), 1.0])

@@ -195,12 +195,33 @@ TEST(LossInputTest, LossesOfSignsLearnNothingOfZeros) {
     EXPECT_THAT(with(tensor, 0).Checks(), Contains("targets")) << tensor;
     EXPECT_THAT(with(tensor, -1).Checks(), IsEmpty()) << tensor;
   }
-  EXPECT_THAT(with("SoftMarginLoss_input_1", 0).findings[0].message,
-              HasSubstr("50 % of 'SoftMarginLoss_input_1' are 0, of which the loss learns nothing"));
+  EXPECT_THAT(
+      with("SoftMarginLoss_input_1", 0).findings[0].message,
+      HasSubstr("50 % of 'SoftMarginLoss_input_1' are 0, of which the loss learns nothing"));
   for (const char *tensor : {"MultiLabelSoftMarginLoss_input_1", "MarginRankingLoss_input_1",
                              "MultiMarginLoss_input_1", "TripletMarginLoss_input_2"}) {
     EXPECT_THAT(with(tensor, 0).Checks(), IsEmpty()) << tensor;
   }
+}
+
+TEST(LossInputTest, RarePositivesAreNotToCountLess) {
+  const auto with = [](int positives, bool counts_less) {
+    FakeSource source;
+    if (counts_less) source.Include("positives_count_less", "^BCEWithLogitsLoss_input_");
+    for (int step = 0; step < 30; ++step) {
+      std::vector<double> targets(10, 0);
+      std::fill(targets.begin(), targets.begin() + positives, 1);
+      source.Step(step).Save("BCEWithLogitsLoss_input_1", targets);
+    }
+    return Evaluate("LossInput", {}, source, Profile::kCalibrated);
+  };
+  const Evaluated found = with(2, true);
+  ASSERT_THAT(found.Checks(), Contains("weight"));
+  EXPECT_EQ(found.findings[0].place.step, 19);  // from 200 targets on
+  EXPECT_THAT(found.findings[0].message,
+              HasSubstr("of 'BCEWithLogitsLoss_input_1', 20 % are positive"));
+  EXPECT_THAT(with(2, false).Checks(), IsEmpty());
+  EXPECT_THAT(with(4, true).Checks(), IsEmpty());
 }
 
 TEST(LossInputTest, ASigmoidBeforeLogitsIsFoundAfterAWhile) {

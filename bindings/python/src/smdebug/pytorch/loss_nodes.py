@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from smdebug.core.utils import import_framework
+from smdebug.pytorch.loss_modules import counts_positives_less
 
 __all__ = [
     "CLASSES",
@@ -265,6 +266,8 @@ def _collections_of(node: Any) -> List[str]:
     collections = []
     if any(_saved(node, each) is not None for each in ("weight", "pos_weight")):
         collections.append("weighted_losses")
+    if counts_positives_less(_saved(node, "pos_weight")):
+        collections.append("positives_count_less")
     # A number below 0 is not a class.  Nodes have it as an unsigned number.
     if getattr(node, "_saved_ignore_index", -1) in range(1 << 63):
         collections.append("losses_ignoring_a_class")
