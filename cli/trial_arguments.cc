@@ -44,6 +44,16 @@ void RefuseMissingFolder(const std::string &path) {
   }
 }
 
+// Reports whether nothing was recorded into a folder.
+bool HoldsNoPart(const std::string &path) {
+  if (!IsLocal(path) || path.starts_with("~")) return false;
+  const auto is_part = [&](const char *name) {
+    std::error_code ignored;
+    return std::filesystem::exists(std::filesystem::path(path) / name, ignored);
+  };
+  return !is_part("collections") && !is_part("index") && !is_part("events");
+}
+
 constexpr int kDeepest = 3;         // levels below a folder that are searched for trials
 constexpr size_t kMostSeen = 1000;  // folders
 constexpr size_t kMostNamed = 10;   // trials
@@ -70,6 +80,9 @@ void FindTrials(const std::filesystem::path &folder, int depth, size_t *seen,
   std::vector<std::string> found;
   size_t seen = 0;
   if (IsLocal(path) && !path.starts_with("~")) FindTrials(path, 1, &seen, &found);
+  if (found.empty() && HoldsNoPart(path)) {
+    throw Error(error.Code(), path + ": there is no trial in this folder, and none below it");
+  }
   if (found.empty()) throw Error(error.Code(), error.what());
   std::sort(found.begin(), found.end());
   const bool are_more = found.size() > kMostNamed;

@@ -53,7 +53,7 @@ def test_without_a_command(smdebug):
 def test_a_folder_without_a_trial(tmp_path):
     (tmp_path / "empty").mkdir()
     begin = time.monotonic()
-    assert "empty: no collection files" in Program(tmp_path).complaint("ls empty", 3)
+    assert "empty: there is no trial in this folder" in Program(tmp_path).complaint("ls empty", 3)
     assert time.monotonic() - begin < 5, "the program waits for a job"
 
 

@@ -122,7 +122,7 @@ def test_trials_that_run_and_trials_that_cannot_be_read(farm):
 
 def test_a_folder_without_trials(farm):
     program = Program(farm)
-    assert "no collection files" in program.complaint("ls runs/nothing", 3)
+    assert "there is no trial in this folder" in program.complaint("ls runs/nothing", 3)
     assert program.complaint("ls runs --collection x", 2) == "runs: this is not a trial, so it has no collections"
     assert program("ls runs --names --regex nope") == ""
     assert "0 trials" in program("ls runs --regex nope")
