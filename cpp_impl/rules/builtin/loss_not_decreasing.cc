@@ -164,12 +164,19 @@ class LossNotDecreasing final : public Rule {
     LossCurve of_eval;
     LossCurve of_train;
     LossCurve of_all;
+    int64_t joins = 0;  // of classes, before the first loss
   };
 
   // Adds the sample to its curve and returns the curve.  Returns NULL if there is none to evaluate.
   LossCurve *Add(const Sample &sample, double loss) {
     const StepPlace &place = sample.Place();
     Curves &curves = curves_.Of(sample);
+    // With further classes it is the loss of another task.
+    const ChanceLevel *const level = limits_.learned_percent ? LevelOf(sample) : nullptr;
+    if (level != nullptr && level->Joins() != curves.joins) {
+      curves = Curves();
+      curves.joins = level->Joins();
+    }
     LossCurve *own = place.mode == Mode::kEval    ? &curves.of_eval
                      : place.mode == Mode::kTrain ? &curves.of_train
                                                   : nullptr;

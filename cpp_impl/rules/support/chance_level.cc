@@ -1,5 +1,6 @@
 #include "rules/support/chance_level.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tensor/dtype.h"
@@ -13,6 +14,9 @@ constexpr int64_t kMostTargets = 1024;
 constexpr double kLargestClass = 1e15;
 constexpr double kLeastTargets = 30;
 constexpr size_t kMostClasses = 100'000;
+// How many targets of each class, and what part of the targets of a step.
+constexpr double kSeenWell = 20;
+constexpr double kJoining = 0.2;
 
 std::string_view Without(std::string_view tensor, std::string_view end) {
   if (!tensor.ends_with(end)) return {};
@@ -51,7 +55,9 @@ void ChanceLevel::Add(const Sample &targets) {
   const bool is_squared = targets.Tensor().find("MSELoss") != std::string_view::npos;
   // Probabilities as the targets of a cross entropy have a level of their own.
   if (is_squared != tensor::IsFloat(form->dtype)) return;
-  for (const double target : targets.SomeNumbers(kMostTargets)) {
+  const std::vector<double> some = targets.SomeNumbers(kMostTargets);
+  if (!is_squared) NoteClasses(some);
+  for (const double target : some) {
     if (!std::isfinite(target)) continue;
     if (!is_squared && (target < 0 || target > kLargestClass)) continue;
     ++count_;
@@ -62,6 +68,14 @@ void ChanceLevel::Add(const Sample &targets) {
       ++classes_[static_cast<int64_t>(target)];
     }
   }
+}
+
+void ChanceLevel::NoteClasses(const std::vector<double> &targets) {
+  if (count_ < kSeenWell * std::max(static_cast<double>(classes_.size()), 1.0)) return;
+  const auto news = std::count_if(targets.begin(), targets.end(), [this](double each) {
+    return each >= 0 && each <= kLargestClass && classes_.count(static_cast<int64_t>(each)) == 0;
+  });
+  if (static_cast<double>(news) > kJoining * static_cast<double>(targets.size())) ++joins_;
 }
 
 std::optional<double> ChanceLevel::Get() const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rules/support/membership.h"
 #include "rules/support/sample.h"
@@ -27,6 +28,9 @@ bool IsTargetOfMean(std::string_view tensor, const Membership &membership);
 class ChanceLevel {
  public:
   void Add(const Sample &targets);
+  // Returns how often classes joined late: those that were new were many of the targets, after the
+  // others had been seen well.  The tasks of a training may come one after another.
+  int64_t Joins() const { return joins_; }
   // Reports whether the targets so far were classes.
   bool IsOfClasses() const { return !classes_.empty(); }
   // Returns the entropy of the classes or the variance of the numbers, or nothing if there were too
@@ -40,7 +44,10 @@ class ChanceLevel {
   std::optional<double> OfNothing() const;
 
  private:
+  void NoteClasses(const std::vector<double> &targets);
+
   std::map<int64_t, int64_t> classes_;
+  int64_t joins_ = 0;
   double count_ = 0;
   double sum_ = 0;
   double squares_ = 0;
