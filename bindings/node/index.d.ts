@@ -108,6 +108,8 @@ export class Hook extends Handle {
   save(name: string, tensor: Saveable, shape?: readonly number[]): void;
   /** Saves one number as the tensor `scalar/<name>`, with the next step that saves anything. */
   saveScalar(name: string, number: number): void;
+  /** Records a text about the job.  `run.failure` says why it failed: its trial is then listed as failed. */
+  setMetadata(key: string, value: string): void;
   /** Saves a tensor into collections, with the next step that saves anything. */
   saveCustom(name: string, tensor: Saveable, options?: {shape?: readonly number[]; collections?: readonly string[]}): void;
   /** Attaches a rule set: from the next step on, it evaluates each step as it ends. */
@@ -153,6 +155,8 @@ export class Trial extends Handle {
   modes(): Mode[];
   workers(): string[];
   collections(): string[];
+  /** What the job recorded about itself. */
+  metadata(): Record<string, string>;
   stepState(step: number, options?: {mode?: Mode}): 'unavailable' | 'available' | 'not_yet';
   /** Waits until a step is available, while other work goes on. */
   waitForStep(step: number, options?: WaitOptions & {mode?: Mode; timeoutSeconds?: number}): Promise<void>;

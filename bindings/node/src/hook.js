@@ -111,6 +111,10 @@ class Hook extends Handle {
     call('smd_hook_save_scalar', this.raw, name, viewOf(Float64Array.of(number)), 0);
   }
 
+  setMetadata(key, value) {
+    call('smd_hook_set_metadata', this.raw, key, value);
+  }
+
   saveCustom(name, tensor, {shape, collections = []} = {}) {
     const view = viewOf(tensor, shape);
     withStrings(collections, (list) => call('smd_hook_save_custom', this.raw, name, view, list));

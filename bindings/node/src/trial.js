@@ -64,6 +64,12 @@ class Trial extends Handle {
     return strings(out('smd_trial_collections', this.raw));
   }
 
+  metadata() {
+    const texts = strings(out('smd_trial_metadata', this.raw, null));
+    const pairs = texts.flatMap((key, place) => (place % 2 === 0 ? [[key, texts[place + 1]]] : []));
+    return Object.fromEntries(pairs);
+  }
+
   stepState(step, {mode = 'global'} = {}) {
     return STATES[out('smd_trial_step_state', this.raw, step, modeNumber(mode))];
   }

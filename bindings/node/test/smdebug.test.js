@@ -122,6 +122,8 @@ test('options select what is saved', () => {
     });
   }
   hook.saveScalar('accuracy', 0.97);
+  hook.setMetadata('rate', '0.1');
+  assert.throws(() => hook.setMetadata('', 'x'), fails('INVALID_ARGUMENT'));
   hook.saveCustom('confusion', Int32Array.of(5, 0, 1, 4), {shape: [2, 2], collections: ['diagnostics']});
   hook.flush({timeoutSeconds: 20});
   assert.equal(hook.count('steps_failed'), 0);
@@ -136,6 +138,7 @@ test('options select what is saved', () => {
   assert.deepEqual(trial.tensorNames({regexes: ['^own']}), ['own/a']);
   assert.deepEqual(trial.modes(), ['train', 'eval']);
   assert.deepEqual([trial.workers(), own.workers(0), own.name], [['worker_0'], ['worker_0'], 'own/a']);
+  assert.equal(trial.metadata().rate, '0.1');
   assert.ok(trial.collections().includes('diagnostics'));
   assert.ok(trial.hasEnded);
 });

@@ -58,6 +58,16 @@ impl Hook {
         check(View::new(&[number], &[1]).with_raw(save)?)
     }
 
+    /// Records a text about the job, such as a hyper-parameter.
+    ///
+    /// `run.failure` says why the job failed: its trial is then listed as failed.
+    pub fn set_metadata(&self, key: &str, value: &str) -> Result<()> {
+        let key = text("key of metadata", key.as_bytes())?;
+        let value = text("value of metadata", value.as_bytes())?;
+        // SAFETY: the arguments are valid during the call.
+        unsafe { check(sys::smd_hook_set_metadata(self.as_raw(), key.as_ptr(), value.as_ptr())) }
+    }
+
     /// Copies a tensor and saves it into collections, with the next step that saves anything.
     pub fn save_custom<'a>(&self, name: &str, tensor: impl Into<View<'a>>, collections: &[&str]) -> Result<()> {
         let name = text("name of a tensor", name.as_bytes())?;

@@ -6,6 +6,7 @@ use crate::hook::{milliseconds, strings};
 use crate::log::Log;
 use crate::{At, LogLevel, Mode, Result, StepState, Tensor};
 use smdebug_sys as sys;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -133,6 +134,13 @@ impl Trial {
     pub fn collections(&self) -> Result<Vec<String>> {
         // SAFETY: the arguments are valid during the call.
         Ok(created(|out| unsafe { sys::smd_trial_collections(self.as_raw(), out) })?.to_vec())
+    }
+
+    /// What the job recorded about itself, by key: see [`Hook::set_metadata`](crate::Hook::set_metadata).
+    pub fn metadata(&self) -> Result<BTreeMap<String, String>> {
+        // SAFETY: the arguments are valid during the call.
+        let texts = created(|out| unsafe { sys::smd_trial_metadata(self.as_raw(), null(), out) })?.to_vec();
+        Ok(texts.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
     }
 
     /// Whether a step is available, will never be, or may still come.

@@ -162,6 +162,8 @@ fn options_select_what_is_saved() {
         step.end().unwrap();
     }
     hook.save_scalar("accuracy", 0.97).unwrap();
+    hook.set_metadata("rate", "0.1").unwrap();
+    assert_eq!(hook.set_metadata("", "x").unwrap_err().code(), ErrorCode::InvalidArgument);
     hook.save_custom("confusion", View::new(&[5, 0, 1, 4], &[2, 2]), &["diagnostics"]).unwrap();
     hook.flush(Some(Duration::from_secs(20))).unwrap();
     assert!(hook.is_recording());
@@ -177,6 +179,7 @@ fn options_select_what_is_saved() {
     assert_eq!(trial.tensor("loss").unwrap().steps(Mode::Eval).unwrap(), [1]);
     assert_eq!(trial.modes().unwrap(), [Mode::Train, Mode::Eval]);
     assert_eq!(trial.workers().unwrap(), ["worker_0"]);
+    assert_eq!(trial.metadata().unwrap()["rate"], "0.1");
     assert!(trial.collections().unwrap().contains(&"diagnostics".into()));
     assert_eq!(trial.tensor_names_matching(&["^own"]).unwrap(), ["own/a"]);
     assert_eq!(trial.tensor_names_matching(&["("]).unwrap_err().code(), ErrorCode::InvalidConfig);

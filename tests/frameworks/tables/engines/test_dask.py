@@ -51,5 +51,5 @@ def test_no_rows(farm):
 def test_bad_input(farm):
     with pytest.raises(ValueError, match="has no column 'valu'; did you mean 'value'"):
         smdebug.dask.read(farm, "scalars", columns="valu")
-    with pytest.raises(FileNotFoundError, match="there is no trial in it"):
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
         smdebug.dask.read("/nowhere/at/all")

@@ -192,7 +192,7 @@ def test_bad_input(farm):
         evaluate_many(farm, engine="flink")
     with pytest.raises(TypeError, match="expected a RuleSet, not a list"):
         evaluate_many(farm, [])
-    with pytest.raises(FileNotFoundError, match="there is no trial in it"):
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
         evaluate_many("/nowhere/at/all")
     with smdebug.create_trial(str(farm / "run-0000")) as trial:
         rules = RuleSet().add(OfTrial(trial))

@@ -98,7 +98,7 @@ def test_settings_are_off(spark, farm):
         ({"first": "soon"}, "first is 'soon'; it must be a whole number"),
         ({"modes": "TRAINING"}, "mode is 'TRAINING'; it must be TRAIN, EVAL, PREDICT or GLOBAL"),
         ({"tensorz": "a"}, "a scan has no option 'tensorz'; did you mean"),
-        ({"path": "/nowhere/at/all"}, "there is no trial in it"),
+        ({"path": "/nowhere/at/all"}, "there is no such folder"),
     ],
 )
 def test_bad_options(farm, options, says):

@@ -22,7 +22,8 @@ Evaluated OfJump(int64_t joining, int per_batch) {
     for (int i = 0; i < 32; ++i) {
       labels.push_back(step >= 200 && i < per_batch ? static_cast<double>(joining + i % 2) : i % 2);
     }
-    const double loss = step < 200 ? 0.6 * std::exp(-step / 20.0) : 4 * std::exp(-(step - 200) / 20.0);
+    const double loss =
+        step < 200 ? 0.6 * std::exp(-step / 20.0) : 4 * std::exp(-(step - 200) / 20.0);
     source.Step(step)
         .Save("CrossEntropyLoss_input_1", tensor::TensorOfNumbers(tensor::DType::kInt64, labels))
         .Save("CrossEntropyLoss_output_0", {loss});
@@ -30,7 +31,9 @@ Evaluated OfJump(int64_t joining, int per_batch) {
   return Evaluate("LossNotDecreasing", {}, source, Profile::kCalibrated);
 }
 
-TEST(JoiningClassesTest, ALossMayRiseWhenClassesJoin) { EXPECT_THAT(OfJump(2, 16).Checks(), IsEmpty()); }
+TEST(JoiningClassesTest, ALossMayRiseWhenClassesJoin) {
+  EXPECT_THAT(OfJump(2, 16).Checks(), IsEmpty());
+}
 
 TEST(JoiningClassesTest, ItMustNotWhenTheyAreKnownOrRare) {
   EXPECT_THAT(OfJump(0, 16).Checks(), Contains("increasing"));
