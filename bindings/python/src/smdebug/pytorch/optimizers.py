@@ -49,7 +49,7 @@ class MissingUpdates:
     """
 
     _MANY = 200  # calls of the model
-    _VERY_MANY = 2000  # of a model whose gradients are accumulated
+    _VERY_MANY = 2000  # calls, if gradients are accumulated
 
     def __init__(self, hook: Any) -> None:
         self._hook = hook
