@@ -13,6 +13,21 @@ bool IsLeftOut(const UpdatedWeight &parameter) {
          !parameter.was_frozen && !parameter.has_changed;
 }
 
+namespace {
+
+// A layer whose weight has a gradient is in use: a loss that compares what it returns, or takes its
+// derivative, does not depend on its bias.
+bool IsBiasOfTrained(std::string_view name,
+                     const std::map<std::string, UpdatedWeight> &parameters) {
+  constexpr std::string_view kBias = ".bias";
+  if (!name.ends_with(kBias)) return false;
+  name.remove_suffix(kBias.size());
+  const auto weight = parameters.find(std::string(name) + ".weight");
+  return weight != parameters.end() && weight->second.ever_had_gradient;
+}
+
+}  // namespace
+
 LeftOut FindLeftOut(std::map<std::string, UpdatedWeight> &parameters, int64_t patience) {
   LeftOut found;
   std::set<std::string_view> kinds;  // of weights that had a gradient
@@ -27,6 +42,7 @@ LeftOut FindLeftOut(std::map<std::string, UpdatedWeight> &parameters, int64_t pa
     if (!IsLeftOut(parameter)) continue;
     // A copy of another weight, or an average that begins as one.
     if (trained.find(*parameter.first) != trained.end()) continue;
+    if (IsBiasOfTrained(key, parameters)) continue;
     // Of some kinds, as biases, the job may record no gradients.
     if (!parameter.is_missing && kinds.find(KindOfWeight(key)) == kinds.end()) continue;
     found.has_telling |= parameter.is_missing || IsTelling(*parameter.first);

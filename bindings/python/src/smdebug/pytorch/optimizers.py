@@ -126,25 +126,16 @@ def inner_optimizer(optimizer: Any) -> Any:
 def missing_gradients(named: Sequence[Tuple[str, Any]], optimizer: str) -> List[str]:
     """Returns a name for each parameter that an update should change and that has no gradient.
 
-    If none of the optimizer's parameters has one, the update changes nothing: returns one name.  A
-    layer whose weight has one is in use: a loss that compares what it returns, or takes its
-    derivative, does not depend on its bias.
+    If none of the optimizer's parameters has one, the update changes nothing: returns one name.
     """
     missing = [
-        name
+        f"missing_gradient/{name}"
         for name, parameter in named
         if parameter.grad is None and parameter.requires_grad and parameter.numel() > 0
     ]
-    if not missing:
-        return []
-    used = {name for name, parameter in named if parameter.grad is not None}
-    if not used:
+    if missing and all(parameter.grad is None for _, parameter in named):
         return [f"idle_update/{optimizer}"]
-    return [
-        f"missing_gradient/{name}"
-        for name in missing
-        if not (name.endswith(".bias") and f"{name.removesuffix('bias')}weight" in used)
-    ]
+    return missing
 
 
 def has_gradients(optimizer: Any) -> bool:
