@@ -86,9 +86,12 @@ SMD_FALLIBLE smd_scan_schema(const smd_scan *scan, struct ArrowSchema *out) SMD_
  * does not grow with the number of rows.  The stream belongs to the process that opened it,
  * and one thread may use it at a time; batches are plain data.
  *
- * Fails: INVALID_ARGUMENT (no path), NOT_FOUND (a path without trials), UNSUPPORTED (the
- * kind of path), INVALID_CONFIG, IO, PERMISSION.
- * Thread: any.   Since: 1.0 */
+ * Trials that would have one name are named by the path below the folder that all share.
+ *
+ * Fails: INVALID_ARGUMENT (no path, or a condition that the table has not: "trials" has neither
+ * tensors nor modes, only "tensors" and "scalars" have collections, and only "findings" rules),
+ * NOT_FOUND (a path without trials), UNSUPPORTED (the kind of path), INVALID_CONFIG, IO,
+ * PERMISSION. Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_scan_open(const smd_scan *scan, struct ArrowArrayStream *out) SMD_NOEXCEPT;
 
 /* A part of a scan, which can be scanned by itself, on another machine too: by a scan with

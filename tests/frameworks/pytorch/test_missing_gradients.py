@@ -166,3 +166,24 @@ def test_the_last_bias_of_a_critic_need_not_change(is_registered: bool, out_dir:
         optimizers[0].step()
     hook.close()
     assert missing(rules) == {}
+
+
+def test_the_last_bias_of_an_energy_needs_no_gradient(out_dir: str) -> None:
+    """The loss takes the energy's derivative, which does not depend on it."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 8), nn.SiLU(), nn.Linear(8, 1))
+    optimizer = torch.optim.Adam(model.parameters())
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.register_optimizer(optimizer)
+    rules = RuleSet().add("UpdateNotApplied")
+    hook.attach(rules)
+    for _ in range(STEPS):
+        x = torch.randn(16, 2, requires_grad=True)
+        (score,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
+        optimizer.zero_grad()
+        ((score + x) ** 2).mean().backward()
+        assert model[2].bias.grad is None
+        optimizer.step()
+    hook.close()
+    assert not hook.take_findings()
