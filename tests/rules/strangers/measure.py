@@ -2,7 +2,7 @@
 
 Writers who read neither the rules nor their documentation wrote healthy trainings, and pairs that
 differ by one fault, and checked that each fault hurts.  The first figures, before anybody looked at
-a run, are in docs/rules.md; rules have learned from some of the runs since.  Run this in the
+a run, are in docs/accuracy.md; rules have learned from some of the runs since.  Run this in the
 environment pytorch-newest, and with --keras in keras3:
 
     python tests/rules/strangers/measure.py --seeds 0 1 --lines build/strangers.jsonl
