@@ -1,12 +1,16 @@
-"""The page on PyTorch, and the example."""
+"""The page on PyTorch, what the README has of it, and the example."""
 
 import re
 
-from pages import ROOT, run_page, run_script
+from pages import ROOT, run_page, run_readme, run_script
 
 
 def test_the_page(tmp_path):
     run_page("pytorch.md", tmp_path, without=["transformers", "lightning"])
+
+
+def test_the_readme(tmp_path):
+    run_readme("torch", tmp_path)
 
 
 def test_the_example(tmp_path):
