@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -94,6 +95,38 @@ def test_a_second_export_adds_what_is_new(runs, tmp_path):
     for table in ("tensors", "scalars"):
         found = exported(out, table).select(list(smd.scan(runs, table).schema)).to_pylist()
         assert ordered(found) == ordered(smd.scan(runs, table).to_arrow().to_pylist())
+
+
+def test_a_trial_keeps_its_folder_when_its_name_grows(farm, tmp_path):
+    sweep = tmp_path / "sweep"
+    shutil.copytree(farm / "a", sweep / "rate=0.1/seed=0")
+    export([sweep / "rate=0.1"], tmp_path / "out")
+    before = files(tmp_path / "out")
+    rows = exported(tmp_path / "out", "scalars").num_rows
+    shutil.copytree(farm / "a", sweep / "rate=0.01/seed=0")
+    for _ in range(2):
+        export([sweep / "rate=0.1", sweep / "rate=0.01"], tmp_path / "out")
+        after = files(tmp_path / "out")
+        assert before.items() <= after.items()
+        assert exported(tmp_path / "out", "scalars").num_rows == 2 * rows
+    # A new run alone has the short name again, which another trial's folder has.
+    shutil.copytree(farm / "a", sweep / "rate=1/seed=0")
+    with pytest.raises(SMDebugValueError, match="holds the trial .*rate=0.1/seed=0; export .*rate=1/seed=0 to"):
+        export([sweep / "rate=1"], tmp_path / "out")
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_links(runs, tmp_path, monkeypatch, number):
+    def refused(*_):
+        raise OSError(number, "no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    written = export(runs, tmp_path / "out")
+    assert written.files == len(files(tmp_path / "out")) == 6
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(OSError, match="full"):
+        export(runs, tmp_path / "other")
 
 
 def test_a_running_job_keeps_its_last_step(tmp_path):

@@ -133,6 +133,23 @@ def test_conditions_reach_the_scan():
 
 
 @pytest.mark.parametrize(
+    ("given", "where", "rows"),
+    [
+        ([("tensor", "val_loss")], "name = 'loss'", 0),
+        ([("regex", "^val_")], "name = 'loss'", 0),
+        ([("mode", "EVAL")], "mode = 'TRAIN'", 0),
+        ([("trial", "^a$")], "trial = 'b'", 0),
+        ([("first", "4")], "step > 2 and name = 'loss'", 12),
+        ([("first", "4"), ("end", "6")], "step < 9", 4),
+        ([("end", "4")], "step >= 8", 0),
+    ],
+)
+def test_conditions_do_not_widen_what_is_given(healthy, given, where, rows):
+    query = Query(f"select count(*) from scalars where {where}", [healthy], given)
+    assert list(query.rows()) == [[(rows,)]]
+
+
+@pytest.mark.parametrize(
     "sql",
     [
         "select * from scalars where step = 3 or name = 'loss'",

@@ -387,6 +387,22 @@ def test_lazy_frames_give_what_frames_give(predicate, farm):
     assert lazy.sort("trial", "step", "worker", "tensor").equals(wanted, null_equal=True)
 
 
+def test_conditions_do_not_widen_what_a_scan_selects(farm):
+    step = polars.col("step")
+    for selects, predicate in (
+        ({"regex": "^val_"}, polars.col("name") == "loss"),
+        ({"tensors": "val_loss"}, polars.col("name") == "loss"),
+        ({"trials": "^a$"}, polars.col("trial") == "b"),
+        ({"first": 4}, step > 2),
+        ({"end": 4}, step < 6),
+        ({"first": 4, "end": 6}, (step > 6) & (step < 9)),
+        ({"end": 4}, step >= 8),
+    ):
+        scan = smd.scan(farm, "scalars", **selects)
+        wanted = scan.to_polars().filter(predicate)
+        assert scan.lazy().filter(predicate).collect().height == wanted.height, selects
+
+
 def test_a_lazy_frame_reads_no_more_than_it_needs(farm):
     lazy = smd.scan(farm, "scalars", first=2).lazy()
     assert lazy.head(3).collect().height == 3

@@ -76,6 +76,7 @@ def test_filters_are_pushed(spark, farm):
 
 def test_filters_without_a_row(spark, farm):
     assert load(spark, farm, table="scalars").where("step > 4 and step < 2").count() == 0
+    assert load(spark, farm, table="scalars").where("worker = ''").count() == 0
 
 
 def test_settings_are_off(spark, farm):

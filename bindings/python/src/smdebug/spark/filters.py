@@ -16,12 +16,10 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
+from smdebug.tables.conditions import MODES, MOST_STEP
 from smdebug.tables.scan import Scan
 
 __all__ = ["push"]
-
-_MODES = frozenset({"TRAIN", "EVAL", "PREDICT"})
-_MOST_STEP = 2**63 - 2
 
 # The column, and the option of the scan, whose values are those of the column.
 _OPTIONS = {
@@ -82,9 +80,10 @@ class _Conditions:
             values = list(given.value)
         else:
             return False
-        if not all(isinstance(value, str) and "\0" not in value for value in values):
+        # A scan takes no empty text.
+        if not all(isinstance(value, str) and value and "\0" not in value for value in values):
             return False
-        if option == "mode" and not _MODES.issuperset(values):
+        if option == "mode" and not MODES.issuperset(values):
             return False
         if option not in self._allowed:
             chosen = {value for name, value in self._scan.options if name == option}
@@ -120,7 +119,7 @@ class _Conditions:
 
     def scan(self) -> Optional[Scan]:
         """Returns the scan under all conditions, or None if no row passes."""
-        end = _MOST_STEP + 1 if self._end is None else self._end
+        end = MOST_STEP + 1 if self._end is None else self._end
         if end <= self._first or not all(self._allowed.values()):
             return None
         replaced = {"first", "end", "collection", *self._allowed}
@@ -131,7 +130,7 @@ class _Conditions:
             options.append(("collection", self._options["collection"]))
         if self._first > 0:
             options.append(("first", str(self._first)))
-        if end <= _MOST_STEP:
+        if end <= MOST_STEP:
             options.append(("end", str(end)))
         return Scan(self._scan.table, options)
 

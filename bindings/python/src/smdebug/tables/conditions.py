@@ -7,9 +7,9 @@ that the engine would drop, so a condition that is not understood is not an erro
 from __future__ import annotations
 
 import re
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-__all__ = ["Conditions"]
+__all__ = ["MODES", "MOST_STEP", "Conditions", "Option", "narrowing"]
 
 Option = Tuple[str, str]
 
@@ -30,8 +30,8 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "profile_events": {"trial": "trial", "node": "worker", "name": "tensor", "step": "step"},
     "system_metrics": {"trial": "trial", "node": "worker", "name": "tensor"},
 }
-_MODES: FrozenSet[str] = frozenset({"TRAIN", "EVAL", "PREDICT"})
-_MOST_STEP = 2**63 - 2
+MODES: FrozenSet[str] = frozenset({"TRAIN", "EVAL", "PREDICT"})
+MOST_STEP = 2**63 - 2
 _MOST_TEXT = 4096
 _MOST_VALUES = 1000
 
@@ -60,7 +60,7 @@ class Conditions:
             return
         if any(not text or len(text) > _MOST_TEXT or "\0" in text for text in texts):
             return
-        if option == "mode" and not _MODES.issuperset(texts):
+        if option == "mode" and not MODES.issuperset(texts):
             return
         # A scan knows one collection.
         if option == "collection" and len(texts) != 1:
@@ -85,9 +85,30 @@ class Conditions:
         for option, texts in self._texts.items():
             for text in texts:
                 given.append((option, f"^{re.escape(text)}$" if option == "trial" else text))
-        first = min(self._first, _MOST_STEP)
+        first = min(self._first, MOST_STEP)
         if first > 0:
             given.append(("first", str(first)))
-        if self._end is not None and self._end <= _MOST_STEP:
+        if self._end is not None and self._end <= MOST_STEP:
             given.append(("end", str(max(self._end, first))))
         return given
+
+
+def narrowing(given: Iterable[Option], found: Sequence[Option]) -> List[Option]:
+    """Returns those of the found options that let a scan with the given ones read less.
+
+    A scan unites the values of an option, and those of "tensor" and "regex".  So found values of an
+    option that is given are left out: the engine drops their rows.  Of steps, the narrower limit holds.
+    """
+    limits = dict(given)
+    taken = set(limits)
+    if "regex" in taken:
+        taken.add("tensor")
+    wanted = dict(found)
+    narrower = [each for each in found if each[0] not in taken | {"first", "end"}]
+    first = max(int(limits.get("first", 0)), int(wanted.get("first", 0)))
+    if "first" in wanted:
+        narrower.append(("first", str(first)))
+    if "end" in wanted:
+        end = min(int(limits.get("end", MOST_STEP)), int(wanted["end"]))
+        narrower.append(("end", str(max(first, end))))
+    return narrower

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Protocol, Sequence
 
 from smdebug.core.utils import import_framework
-from smdebug.tables.conditions import Conditions, Option
+from smdebug.tables.conditions import Conditions, Option, narrowing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,11 +91,7 @@ def _conditions(scan: Source, predicate: pl.Expr) -> List[Option]:
             column, value = left.get("Column"), _constant(right)
             if isinstance(column, str) and value is not None:
                 found.compare(column, operator, value)
-    # Where an option has a value already, another would widen or replace it.
-    given = {name for name, _ in scan.options}
-    if given & {"first", "end"}:
-        given |= {"first", "end"}
-    return [(name, value) for name, value in found.options() if name not in given]
+    return narrowing(scan.options, found.options())
 
 
 def _tree(predicate: pl.Expr) -> Dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -34,6 +35,8 @@ EXPORTED = ("tensors", "scalars")
 _LOCK = ".smdebug-export.lock"
 _UNFINISHED = ".unfinished-"
 _PATH = "smdebug.path"
+# What file systems without links answer.
+_WITHOUT_LINKS = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP)
 _NAME = re.compile(r"(?P<worker>.+)\.(?P<first>\d{12,})-(?P<last>\d{12,})\.parquet")
 
 
@@ -66,7 +69,8 @@ def export(
     """Writes what trials recorded to Parquet: FOLDER/TABLE/trial=NAME/WORKER.FIRST-LAST.parquet.
 
     A later export to the same folder writes the trials and steps that are new, into new files; no
-    file is changed.  A file appears when it is complete.  Of a job that still runs, the last step
+    file is changed.  A trial keeps its folder, also where the trials that are exported with it make
+    its name longer.  A file appears when it is complete.  Of a job that still runs, the last step
     waits for the next export.
 
     Parameters
@@ -85,8 +89,7 @@ def export(
     Raises
     ------
     SMDebugValueError
-        If two trials have the same name, or the folder holds other columns or another trial of
-        that name.
+        If the folder holds other columns, or another trial of the same name.
     ImportError
         If DuckDB is missing; the message says what to install.
     """
@@ -184,8 +187,9 @@ class _Writer:
     def write(self, trials: Dict[str, Tuple[str, Optional[int]]]) -> Tuple[int, int]:
         """Returns the number of files and rows."""
         files = rows = 0
+        folders = self._folders({name: path for name, (path, _) in trials.items()})
         for name, (path, end) in trials.items():
-            folder = self._root / f"trial={quote(name, safe='')}"
+            folder = folders[name]
             known = self._known(folder, path)
             for worker in self._workers(path, name):
                 part = _Part(name, path, worker, known.get(worker, -1) + 1, end)
@@ -193,6 +197,32 @@ class _Writer:
                 files += count > 0
                 rows += count
         return files, rows
+
+    def _folders(self, trials: Mapping[str, str]) -> Dict[str, FilePath]:
+        """Returns the folder of each trial.
+
+        A trial has the name that tells it from those exported with it, so an earlier export may
+        have written it under another name.
+        """
+        folders = {name: self._root / f"trial={quote(name, safe='')}" for name in trials}
+        new = [name for name, folder in folders.items() if not folder.is_dir()]
+        if not new:
+            return folders
+        others = set(self._root.glob("trial=*")) - set(folders.values())
+        exported = {self._path_in(folder): folder for folder in others}
+        return {**folders, **{n: exported[trials[n]] for n in new if trials[n] in exported}}
+
+    def _path_in(self, folder: FilePath) -> Optional[str]:
+        """Returns the path of the trial that a folder holds."""
+        file = next((each for each in folder.iterdir() if _NAME.fullmatch(each.name)), None)
+        return None if file is None else self._path_of(file)
+
+    def _path_of(self, file: FilePath) -> Optional[str]:
+        facts = self._query(
+            f"select decode(value) from parquet_kv_metadata({quoted(str(file))}) "
+            f"where decode(key) = '{_PATH}'"
+        )
+        return str(facts[0][0]) if facts else None
 
     def _known(self, folder: FilePath, path: str) -> Dict[str, int]:
         """Returns the last exported step of each worker."""
@@ -214,15 +244,14 @@ class _Writer:
 
     def _check(self, file: FilePath, path: str) -> None:
         """Checks that a file is of the same trial, and has the same columns."""
-        name = quoted(str(file))
-        facts = self._query(
-            f"select decode(value) from parquet_kv_metadata({name}) where decode(key) = '{_PATH}'"
-        )
-        if facts and facts[0][0] != path:
+        exported = self._path_of(file)
+        if exported is not None and exported != path:
             raise SMDebugValueError(
-                f"{file.parent} holds the trial {facts[0][0]}; export {path} to another folder"
+                f"{file.parent} holds the trial {exported}; export {path} to another folder"
             )
-        described = self._query(f"describe select * from read_parquet({name}, hive_partitioning=false)")
+        described = self._query(
+            f"describe select * from read_parquet({quoted(str(file))}, hive_partitioning=false)"
+        )
         columns = [row[0] for row in described]
         if columns != self._columns:
             raise SMDebugValueError(
@@ -288,7 +317,9 @@ def _finish(unfinished: FilePath, file: FilePath) -> None:
         os.fsync(written.fileno())
     try:
         os.link(unfinished, file)  # unlike a rename, never in place of another file
-    except PermissionError:  # of file systems without links
+    except OSError as error:
+        if error.errno not in _WITHOUT_LINKS:
+            raise
         os.rename(unfinished, file)
     folder = os.open(file.parent, os.O_RDONLY)
     try:

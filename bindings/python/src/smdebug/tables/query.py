@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
-from smdebug.tables.conditions import Option
+from smdebug.tables.conditions import Option, narrowing
 from smdebug.tables.scan import Path, Scan, paths_of
 from smdebug.tables.sql import TABLES, is_column, parse, tables_in, unknown_tables
 
@@ -108,7 +108,9 @@ class Query:
         given = list(options)
         for use in tables_in(statement):
             fitting = [each for each in given if _fits(use.table, each[0])]
-            scan = Scan(use.table, [*common, *fitting, *use.options()])
+            columns = [("column", column) for column in use.columns]
+            scan = Scan(use.table, [*common, *fitting, *columns])
+            scan = scan.with_options(narrowing(fitting, use.conditions))
             self._tables[use.table] = scan
             self._sources.append(open_source(self._connection, use.table, scan))
         self._unknown = unknown_tables(statement)

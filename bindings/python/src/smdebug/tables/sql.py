@@ -54,10 +54,6 @@ class TableUse:
         self.columns = list(columns)
         self.conditions = list(conditions)
 
-    def options(self) -> List[Option]:
-        """Returns the options of the scan."""
-        return [("column", column) for column in self.columns] + self.conditions
-
 
 def parse(connection: Any, text: str) -> Node:
     """Returns the syntax tree of one SELECT statement.
