@@ -296,7 +296,7 @@ measure-llm: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/transformers/measure.py --set $(SET) --each $(EACH)
 
-# Checks that nothing has become 25 % slower than docs/performance.md states.
+# Checks that nothing has become 25 % slower than docs/benchmarks.md states.
 bench-check: environment original
 	@tools/venv.sh .venv examples/demo/requirements.txt tests/requirements.txt tests/bench/requirements.txt
 	@tools/setup.sh bench

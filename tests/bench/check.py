@@ -1,5 +1,5 @@
 """Checks that a change made nothing slower: measures as bench.py does, and compares the ratios with
-docs/performance.md.  Exits with 1 if a ratio lost more than a quarter twice: slower ratios are
+docs/benchmarks.md.  Exits with 1 if a ratio lost more than a quarter twice: slower ratios are
 measured again, because the machine may have been busy.
 """
 

@@ -1,4 +1,4 @@
-"""Prints tables for docs/performance.md.  With SMDEBUG_BENCH_RENEW=1 also updates the page, between
+"""Prints tables for docs/benchmarks.md.  With SMDEBUG_BENCH_RENEW=1 also updates the page, between
 the two comments with the table's name.
 """
 
@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Iterable
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/performance.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks.md"
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
