@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -71,15 +72,34 @@ def test_any_other_job_is_finished(tmp_path, script):
     assert failure(tmp_path / "run") is None
 
 
-def test_the_failure_of_one_worker_stays(tmp_path):
+def workers(path):
+    """Returns the hooks of three workers that have recorded a step."""
     settings = {"save_config": EVERY_STEP, "num_workers": 3, "include_workers": "all"}
-    hooks = [Hook(str(tmp_path / "run"), worker=f"worker_{i}", **settings) for i in range(3)]
+    hooks = [Hook(str(path), worker=f"worker_{i}", **settings) for i in range(3)]
     for hook in hooks:
         hook.begin_step()
         hook.save("loss", np.float32(1))
         hook.end_step()
+    return hooks
+
+
+def test_the_failure_of_one_worker_stays(tmp_path):
+    hooks = workers(tmp_path / "run")
     hooks[0].close()
     hooks[1].set_metadata({"run.failure": "no memory"})
     hooks[1].close()
     hooks[2].close()
     assert ending(tmp_path / "run") == failure(tmp_path / "run") == "no memory"
+
+
+def test_workers_that_fail_at_once(tmp_path):
+    texts = ["the first ran out of memory", "second", ""]
+    for attempt in range(20):
+        hooks = workers(tmp_path / f"{attempt}")
+        for hook, text in zip(hooks, texts):
+            hook.set_metadata({"run.failure": text})
+        with ThreadPoolExecutor(3) as threads:
+            for closed in [threads.submit(hook.close) for hook in hooks]:
+                closed.result()
+        assert ending(tmp_path / f"{attempt}") in texts[:2]
+        assert [each.name for each in (tmp_path / f"{attempt}").glob("*.tmp")] == []

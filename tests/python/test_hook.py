@@ -323,12 +323,13 @@ def test_flush_waits_until_ended_steps_are_written(out_dir):
     hook.close()
 
 
-def test_flush_without_patience_says_so(out_dir):
+@pytest.mark.parametrize("timeout", [0, -0.5])
+def test_flush_without_patience_says_so(out_dir, timeout):
     hook = Hook(out_dir, save_config=EVERY_STEP, save_all=True)
     with hook.step():
         hook.save("w", np.zeros(30_000_000))
     with pytest.raises(SMDebugTimeoutError):
-        hook.flush(timeout=0)
+        hook.flush(timeout=timeout)
     hook.close()
     assert create_trial(out_dir).tensor("w").shape(0) == (30_000_000,)
 

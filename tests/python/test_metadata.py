@@ -39,6 +39,15 @@ def test_values_are_texts_or_json(hook):
     }
 
 
+def test_what_json_has_not_is_recorded_as_python_prints_it(hook):
+    loop = []
+    loop.append(loop)
+    hook.set_metadata(shapes={(1, 2): "a"}, loop=loop)
+    step(hook)
+    metadata = create_trial(hook.out_dir).metadata()
+    assert (metadata["shapes"], metadata["loop"]) == ("{(1, 2): 'a'}", "[[...]]")
+
+
 def test_where_and_on_what_it_runs(hook):
     step(hook)
     metadata = create_trial(hook.out_dir).metadata("worker_0")

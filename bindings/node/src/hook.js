@@ -137,7 +137,8 @@ class Hook extends Handle {
   }
 
   flush({timeoutSeconds} = {}) {
-    const limit = timeoutSeconds === undefined ? -1 : Math.min(Math.round(timeoutSeconds * 1000), 0x7fffffff);
+    const milliseconds = Math.max(0, Math.round(timeoutSeconds * 1000));
+    const limit = timeoutSeconds === undefined ? -1 : Math.min(milliseconds, 0x7fffffff);
     call('smd_hook_flush', this.raw, limit);
   }
 

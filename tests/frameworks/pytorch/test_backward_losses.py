@@ -15,6 +15,7 @@ from test_loss_graphs import CROSS_ENTROPY, batch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from smdebug.pytorch import emptiness, loss_graphs
 from smdebug.rules import RuleSet
 
 ORIGINAL = torch.autograd.backward
@@ -301,6 +302,27 @@ def test_a_failure_stays_in_the_hook(out_dir: str, monkeypatch: pytest.MonkeyPat
             number(hook, F.cross_entropy(model(x), y))
             assert model.weight.grad is not None
     assert hook.failures == 2
+
+
+def test_failures_in_a_loss_and_at_the_end_stay_in_the_hook(
+    out_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any) -> None:
+        raise OSError("a failure")
+
+    monkeypatch.setattr(loss_graphs, "are_of_parts", failing)
+    monkeypatch.setattr(emptiness, "_warnings", failing)
+    model, loss = nn.Linear(8, 3), nn.CrossEntropyLoss()
+    hook = smd.Hook(out_dir, save_config=EVERY, raise_errors=False)
+    hook.register_module(model)
+    hook.register_loss(loss)
+    for _ in range(3):
+        x, y = batch()
+        loss(model(x), y).backward()
+    assert hook.failures == 1
+    hook.close()
+    assert hook.failures == 2
+    assert smd.create_trial(out_dir).tensor("CrossEntropyLoss_output_0").steps() == [0, 1, 2]
 
 
 def test_scores_are_let_go_with_their_step(out_dir: str) -> None:

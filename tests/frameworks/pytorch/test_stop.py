@@ -5,6 +5,7 @@ import torch
 
 import smdebug.pytorch as smd
 from smdebug import SaveConfig
+from smdebug.core import framework_hook
 from smdebug.exceptions import TrainingStopped
 from smdebug.rules import RuleSet
 
@@ -46,6 +47,18 @@ def test_a_finding_that_repeats_is_logged_now_and_then(out_dir: str, caplog) -> 
     assert len(hook.take_findings()) == 25
     logged = [each.getMessage() for each in caplog.records if "VanishingGradient" in each.getMessage()]
     assert len(logged) == 2 and logged[1].startswith("for the 10th time: ")
+
+
+def test_the_newest_findings_are_kept(out_dir: str, monkeypatch) -> None:
+    monkeypatch.setattr(framework_hook, "_MOST_HEARD", 10)
+    model = torch.nn.Linear(3, 1)
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.attach(RuleSet("aws").add("VanishingGradient", {"threshold": 1e9}, action="warn"))
+    assert train(model, 25) == 25
+    hook.close()
+    assert [each.step for each in hook.take_findings()] == list(range(15, 25))
+    assert hook.take_findings() == []
 
 
 def test_rules_know_rectified_units_that_have_no_name(out_dir: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from typing import (
     AbstractSet,
     Any,
     ClassVar,
+    Deque,
     Dict,
     FrozenSet,
     Iterable,
@@ -35,6 +36,7 @@ from smdebug.exceptions import SMDebugError, SMDebugTypeError, TrainingStopped
 __all__ = ["FrameworkHook"]
 
 _CONTINUE = int(Action.CONTINUE)
+_MOST_HEARD = 10_000  # findings, as the core keeps of a job that never takes them
 
 
 class FrameworkHook(Hook):
@@ -113,7 +115,7 @@ include_regex, include_collections, save_all, include_workers, options
         self._is_prepared = False
         self._saved_counts: Dict[str, int] = {}
         self._metrics = MetricsFile.of_job()
-        self._heard: List[Finding] = []
+        self._heard: Deque[Finding] = deque(maxlen=_MOST_HEARD)
         self._times_heard: Counter[Tuple[str, ...]] = Counter()
         self._has_raised = False
         self._open_profile()
@@ -225,7 +227,8 @@ include_regex, include_collections, save_all, include_workers, options
             self.logger.warning("for the %dth time: %s", times, finding)
 
     def take_findings(self) -> List[Finding]:
-        heard, self._heard = self._heard, []
+        heard = list(self._heard)
+        self._heard.clear()
         return heard + super().take_findings()
 
     @property

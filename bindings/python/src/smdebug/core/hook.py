@@ -254,7 +254,7 @@ class Hook(Attachable, HookCollections, HookMetadata, LateTensors):
         SMDebugError
             The first error of the background writer not yet reported.
         """
-        rest = float("inf") if timeout is None else timeout
+        rest = float("inf") if timeout is None else max(0.0, timeout)
         while True:
             try:
                 check(_raw.smd_hook_flush(self._handle, int(min(rest, _SLICE_SECONDS) * 1000)))

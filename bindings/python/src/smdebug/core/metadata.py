@@ -38,7 +38,10 @@ def _as_text(value: Any) -> str:
     item = getattr(value, "item", None)  # numbers of numpy and of frameworks
     if callable(item) and getattr(value, "ndim", None) == 0:
         value = item()
-    return json.dumps(value, default=str)
+    try:
+        return json.dumps(value, default=str)
+    except (TypeError, ValueError):  # keys that JSON has not, or a value that holds itself
+        return str(value)
 
 
 class HookMetadata:

@@ -27,10 +27,12 @@ def warn_of_emptiness(hook: Any) -> None:
 
     Says what to do.  Only for hooks that record, and have registered modules.
     """
-    if not hook._models or not hook.is_recording:
-        return
-    for warning in _warnings(hook):
-        hook.logger.warning("%s: %s", hook.out_dir, warning)
+    try:
+        if hook._models and hook.is_recording:
+            for warning in _warnings(hook):
+                hook.logger.warning("%s: %s", hook.out_dir, warning)
+    except Exception as failure:
+        hook._note_failure("looking for what was not recorded", failure)
 
 
 def _warnings(hook: Any) -> List[str]:

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary, ref
 
 from smdebug import _raw
 from smdebug.core.utils import import_framework
+from smdebug.pytorch.host_copies import is_capturing
 from smdebug.pytorch.parameters import path_of
 
 __all__ = ["LayerSettings"]
@@ -49,9 +50,16 @@ class _Layers:
         That is 2 if the model normalises by statistics that were never updated, which nobody does
         on purpose.
         """
+        if model.training:
+            return 1.0
+        # Only here the host waits for a device, once for a model whose first update is in
+        # evaluation mode.
         means = (getattr(layer(), "running_mean", None) for layer in self._with_mode)
-        is_empty = any(mean is not None and not bool(mean.any()) for mean in means)
-        return 2.0 if is_empty and not model.training else 1.0
+        is_empty = any(
+            mean is not None and not is_capturing(mean.device) and not bool(mean.any())
+            for mean in means
+        )
+        return 2.0 if is_empty else 1.0
 
     def are_in_training(self, model: Any) -> bool:
         """Returns True if a model is in training mode.
@@ -115,8 +123,11 @@ class LayerSettings:
         for path, known in layers.slow_norms:
             layer = known()
             if layer is not None and not layer.training and layer.num_batches_tracked is not None:
-                left = (1 - layer.momentum) ** int(layer.num_batches_tracked)
-                self._save(f"initial_statistics/{_name_of(model, path)}", left)
+                name = f"initial_statistics/{_name_of(model, path)}"
+                if _raw.wants(self._hook._handle, name):
+                    # On its device: the host does not wait for the count.
+                    left = torch.pow(1 - layer.momentum, layer.num_batches_tracked.float())
+                    self._hook._save(name, left)
 
 
 def _name_of(model: Any, path: str) -> str:

@@ -74,10 +74,14 @@ class LossGraphs:
 
     def note_scores(self, name: str, inputs: Any) -> None:
         """Tells rules, once, if a loss module gets scores that a sample has several of."""
-        if name not in self._with_scores:
-            self._with_scores.add(name)
+        if name in self._with_scores:
+            return
+        self._with_scores.add(name)
+        try:
             if inputs and are_of_parts(getattr(inputs[0], "grad_fn", None)):
                 self._hook._tell("losses_of_parts", f"^{re.escape(name)}_input_")
+        except Exception as failure:
+            self._hook._note_failure(f"reading what {name} gets", failure)
 
     def on_backward(self, roots: Any) -> None:
         """Reads the graphs of losses whose backward pass begins."""

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.smdebug.raw.Native;
@@ -256,10 +257,23 @@ public final class RuleSet implements AutoCloseable {
    */
   public Stream<Finding> follow(Trial trial, long first, long end, EvaluateOption... options) {
     int flags = EvaluateOption.flags(options);
-    return trial
-        .follow(Mode.GLOBAL, first, end, EvaluateOption.INCLUDE_INCOMPLETE.isIn(flags))
-        .boxed()
-        .flatMap(step -> stream(trial, step, flags));
+    AtomicLong last = new AtomicLong(NO_STEP);
+    Stream<Finding> found =
+        trial
+            .follow(Mode.GLOBAL, first, end, EvaluateOption.INCLUDE_INCOMPLETE.isIn(flags))
+            .boxed()
+            .flatMap(
+                step -> {
+                  last.set(step);
+                  return stream(trial, step, flags);
+                });
+    // The job may have ended since its last step, which rules hear when that is evaluated again.
+    Stream<Finding> atEnd =
+        Stream.of(last)
+            .map(AtomicLong::get)
+            .filter(step -> step != NO_STEP)
+            .flatMap(step -> stream(trial, step, flags));
+    return Stream.concat(found, atEnd);
   }
 
   private Stream<Finding> stream(Trial trial, long step, int flags) {

@@ -136,6 +136,36 @@ class RuleSetTest {
   }
 
   @Test
+  void rulesHearOfTheEndOfAJob() throws Exception {
+    Hook hook = Runs.hook(folder);
+    saveRates(hook, 0, 1);
+    hook.flush();
+    Thread training =
+        new Thread(
+            () -> {
+              saveRates(hook, 1, 100);
+              hook.close();
+            });
+    try (Trial trial = Trial.open(folder.toString());
+        RuleSet rules = new RuleSet().add("UnusualSettings", Action.WARN)) {
+      training.start();
+      List<Finding> found = rules.follow(trial).toList();
+      assertEquals(List.of("warmup"), found.stream().map(Finding::check).toList());
+      assertEquals(List.of(99L), steps(found));
+    }
+    training.join();
+  }
+
+  /** Saves a learning rate that rises. */
+  private static void saveRates(Hook hook, int first, int end) {
+    for (int step = first; step < end; ++step) {
+      hook.beginStep();
+      hook.save("learning_rate/SGD_0", (float) step);
+      hook.endStep();
+    }
+  }
+
+  @Test
   void interruptsEndARun() throws Exception {
     try (Hook hook = Runs.hook(folder);
         RuleSet rules = rules()) {
