@@ -170,7 +170,8 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   JsonWriter json;
   json.BeginObject().Key("id").Text(run->Id()).Key("name").Text(run->Name());
   json.Key("path").Text(known->row.path);
-  json.Key("state").Text(steps->has_ended ? "finished" : known->row.state);
+  const std::string ended = steps->failure.empty() ? "finished" : "failed";
+  json.Key("state").Text(steps->has_ended ? ended : known->row.state);
   json.Key("failure").Text(steps->failure);
   json.Key("steps").Whole(static_cast<int64_t>(steps->steps.size()));
   json.Key("first").Whole(steps->steps.empty() ? 0 : steps->steps.front());

@@ -48,7 +48,7 @@ bool HasBegunAgain(const Cursor::Place &known, int64_t job, int64_t last) {
 
 int64_t CountTensors(OpenRun *run) {
   try {
-    return static_cast<int64_t>(run->Tensors()->size());
+    return static_cast<int64_t>(run->CountTensors());
   } catch (const Error &) {
     return -1;  // the page's own requests say why
   }

@@ -40,6 +40,7 @@ bool Judge::Evaluate(const Trial &trial, const std::vector<int64_t> &steps,
     EvaluateTo(trial, *step, found);
     const std::lock_guard lock(mutex_);
     state_.evaluated_to = *step;
+    state_.has_heard_end = false;
   }
   Note(*found);
   return true;
@@ -54,11 +55,11 @@ void Judge::EvaluateTo(const Trial &trial, int64_t step, std::vector<Finding> *f
 }
 
 bool Judge::End(const Trial &trial, int64_t last, std::vector<Finding> *found) {
-  if (last < 0 || last == ended_at_ || !trial.HasEnded()) return false;
-  ended_at_ = last;
-  EvaluateTo(trial, last, found);
-  if (found->empty()) return false;
+  if (HasHeardEnd() || !trial.HasEnded()) return false;
+  if (last >= 0) EvaluateTo(trial, last, found);
   Note(*found);
+  const std::lock_guard lock(mutex_);
+  state_.has_heard_end = true;
   return true;
 }
 
@@ -118,6 +119,11 @@ size_t Judge::Count() const {
 int64_t Judge::EvaluatedTo() const {
   const std::lock_guard lock(mutex_);
   return state_.evaluated_to;
+}
+
+bool Judge::HasHeardEnd() const {
+  const std::lock_guard lock(mutex_);
+  return state_.has_heard_end;
 }
 
 std::vector<Judge::History> Judge::Histories() const {

@@ -27,7 +27,8 @@ class Judge {
 
   using Clock = std::chrono::steady_clock;
   // Evaluates steps after the last one, up to `last`, until `deadline`.  Calls `found` for each
-  // finding.  Skips steps that cannot be read.  Returns true if it evaluated any.
+  // finding.  Skips steps that cannot be read.  After the last step of a job that has ended, lets
+  // rules hear that, once.  Returns true if it did anything.
   template <class Found>
   bool Advance(const Trial &trial, const std::vector<int64_t> &steps, Clock::time_point deadline,
                const Found &found) {
@@ -39,6 +40,7 @@ class Judge {
 
   struct State {
     int64_t evaluated_to = -1;
+    bool has_heard_end = false;  // whether rules heard, after this step, that the job has ended
     size_t findings = 0;         // of Level::kFinding
     std::vector<Finding> first;  // the first that differ in rule, check, tensor or worker
     std::vector<RuleResult> results;
@@ -51,6 +53,7 @@ class Judge {
   // Returns the numbers alone, without copies of findings.
   size_t Count() const;
   int64_t EvaluatedTo() const;
+  bool HasHeardEnd() const;
   // A finding of State::first, and those that are like it, at the steps where they were found.
   struct History {
     Finding first;
@@ -73,14 +76,12 @@ class Judge {
                 std::vector<Finding> *found);
   // Evaluates the steps up to this one.  Skips one that cannot be read.
   void EvaluateTo(const Trial &trial, int64_t step, std::vector<Finding> *found);
-  // Lets rules hear that the job has ended, once after its last step.
   bool End(const Trial &trial, int64_t last, std::vector<Finding> *found);
   void Note(const std::vector<Finding> &found);
   void Keep(const Finding &finding);
 
   const bool names_causes_;
   RuleSet set_;
-  int64_t ended_at_ = -1;  // the last step, once rules have heard of the end
   mutable std::mutex mutex_;
   State state_;
   StepsByTensor found_steps_;

@@ -80,6 +80,7 @@ RunSummary Summarize(OpenRun &run) {
   summary.of_step = run.Steps()->Last();
   const Judge::State state = run.GetJudge().Now();
   summary.evaluated_to = state.evaluated_to;
+  summary.has_heard_end = state.has_heard_end;
   summary.findings = state.findings;
   for (const Finding &finding : state.first) {
     if (finding.level != Level::kFinding) continue;
@@ -119,14 +120,8 @@ void Monitor::List() {
   while (Pause(pause)) {
     const Clock::time_point begin = Clock::now();
     runs_.Scan();
-    if (!has_baseline_) NoteBaseline();
     pause = std::max<Clock::duration>(kLeastBetweenLists, (Clock::now() - begin) * kRestOfList);
   }
-}
-
-void Monitor::NoteBaseline() {
-  for (const auto &run : runs_.All()) baseline_[run->id] = run->row.last_step;
-  has_baseline_ = true;
 }
 
 void Monitor::Evaluate() {
@@ -149,21 +144,16 @@ void Monitor::ReturnMemory() {
 
 std::vector<std::string> Monitor::WhichRuns() const {
   std::vector<std::string> ids = runs_.Wanted();
-  if (alerts_.IsEmpty() || !has_baseline_) return ids;
+  if (alerts_.IsEmpty()) return ids;
   const std::set<std::string> on_screen(ids.begin(), ids.end());
   for (const auto &run : runs_.All()) {
-    const auto before = baseline_.find(run->id);
-    const bool has_grown = before == baseline_.end() || run->row.last_step > before->second;
-    const bool is_open = run->row.state == "running" || has_grown;
-    const bool is_done =
-        run->row.HasEnded() && run->summary && run->summary->evaluated_to >= run->row.last_step;
-    if (is_open && !is_done && on_screen.count(run->id) == 0) ids.push_back(run->id);
+    const bool is_open = run->row.state == "running" || run->row.last_step > run->known_to;
+    if (is_open && !run->IsDone() && on_screen.count(run->id) == 0) ids.push_back(run->id);
   }
   return ids;
 }
 
 bool Monitor::EvaluateAll() {
-  if (!has_baseline_) return false;
   bool has_worked = false;
   const std::vector<std::string> ids = WhichRuns();
   const std::set<std::string> which(ids.begin(), ids.end());
@@ -200,15 +190,8 @@ std::shared_ptr<OpenRun> Monitor::Turn(const Run &known) {
 
 bool Monitor::EvaluateOne(const std::string &id) {
   const std::shared_ptr<const Run> known = runs_.Find(id);
-  // Another job took the place of the one that was there before: all of its findings are news.
-  const auto baseline = baseline_.find(id);
-  const bool is_another = baseline != baseline_.end() && known->row.state != "unreadable" &&
-                          known->row.last_step < baseline->second;
-  if (is_another) baseline_.erase(id);
   const RunSummary *const before = known->summary.get();
-  const bool is_settled =
-      before != nullptr && known->row.HasEnded() && before->evaluated_to >= known->row.last_step;
-  if (is_settled) {
+  if (known->IsDone()) {
     in_turn_.erase(id);
     return false;
   }
@@ -216,14 +199,16 @@ bool Monitor::EvaluateOne(const std::string &id) {
   if (!run) return false;
   run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : kBetweenLooks);
   const bool has_moved = run->Advance(kSlice, [&](const Finding &finding) {
-    if (IsAlertable(id, finding)) alerts_.Send(run->Name(), known->row.path, finding);
+    const bool is_news = finding.level == Level::kFinding && finding.step > known->known_to;
+    if (is_news) alerts_.Send(run->Name(), known->row.path, finding);
   });
   const Clock::time_point now = Clock::now();
   // One that is evaluated anew tells nothing until it is where it was.
   const int64_t evaluated_to = run->GetJudge().EvaluatedTo();
-  const bool is_stale =
-      before == nullptr || evaluated_to > before->evaluated_to ||
-      (evaluated_to == before->evaluated_to && before->of_step != run->Steps()->Last());
+  const bool has_more = before == nullptr || before->of_step != run->Steps()->Last() ||
+                        before->has_heard_end != run->GetJudge().HasHeardEnd();
+  const bool is_stale = before == nullptr || evaluated_to > before->evaluated_to ||
+                        (evaluated_to == before->evaluated_to && has_more);
   const bool is_due = before == nullptr || !has_moved || now - summarized_[id] >= kBetweenSummaries;
   if (is_stale && is_due) {
     runs_.SetSummary(id, Summarize(*run));
@@ -236,12 +221,6 @@ bool Monitor::EvaluateOne(const std::string &id) {
   // One that has caught up with its job waits for steps.
   const std::shared_ptr<const StepTable> steps = run->Steps();
   return has_moved && (evaluated_to < steps->Last() || steps->has_ended);
-}
-
-bool Monitor::IsAlertable(const std::string &id, const Finding &finding) {
-  if (finding.level != Level::kFinding || !has_baseline_) return false;
-  const auto before = baseline_.find(id);
-  return before == baseline_.end() || finding.step > before->second;
 }
 
 }  // namespace smdebug::cli::serve

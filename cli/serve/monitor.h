@@ -1,7 +1,6 @@
 // Lists runs and evaluates rules in the background.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -35,8 +34,6 @@ class Monitor {
   std::shared_ptr<OpenRun> Turn(const Run &known);
   // Returns the runs to evaluate, the ones on a screen first.
   std::vector<std::string> WhichRuns() const;
-  bool IsAlertable(const std::string &id, const Finding &finding);
-  void NoteBaseline();
   // Gives the system what evaluations and pages no longer use, now and then.
   void ReturnMemory();
   // Waits; returns false if the threads must end.
@@ -47,9 +44,6 @@ class Monitor {
   std::mutex mutex_;
   std::condition_variable ends_now_;
   bool ends_ = false;
-  // The last steps when the server started, by run: findings up to them are no news.
-  std::map<std::string, int64_t> baseline_;
-  std::atomic<bool> has_baseline_{false};
   // The runs that are evaluated.  They stay open until that is done, as a run that is opened again
   // is evaluated from its first step on; so only a few are at once.
   std::map<std::string, std::shared_ptr<OpenRun>> in_turn_;

@@ -117,21 +117,44 @@ std::shared_ptr<const StepTable> OpenRun::Steps() const {
   return steps_;
 }
 
+// Returns NULL if they must be read.
+std::shared_ptr<const Inventory> OpenRun::FreshTensors() {
+  const std::lock_guard lock(mutex_);
+  const Extent of = {steps_->Last(), steps_->has_ended};
+  if (!tensors_ || inventory_of_ == of) return tensors_;
+  // A page asks because it heard of more tensors.
+  const bool is_recent = Clock::now() - inventory_taken_ < kBetweenInventories &&
+                         tensors_->size() >= tensor_count_;
+  return is_recent && !of.second ? tensors_ : nullptr;
+}
+
 std::shared_ptr<const Inventory> OpenRun::Tensors() {
-  std::pair<int64_t, bool> of;
-  {
-    const std::lock_guard lock(mutex_);
-    of = {steps_->Last(), steps_->has_ended};
-    const bool is_recent = Clock::now() - inventory_taken_ < kBetweenInventories;
-    const bool is_fresh = inventory_of_ == of || (is_recent && !of.second);
-    if (tensors_ && is_fresh) return tensors_;
-  }
+  if (auto tensors = FreshTensors()) return tensors;
+  const std::lock_guard taking(inventory_mutex_);
+  if (auto tensors = FreshTensors()) return tensors;
+  const std::shared_ptr<const StepTable> steps = Steps();
   auto taken = std::make_shared<const Inventory>(TakeInventory());
   const std::lock_guard lock(mutex_);
   tensors_ = std::move(taken);
   inventory_taken_ = Clock::now();
-  inventory_of_ = of;
+  inventory_of_ = {steps->Last(), steps->has_ended};
   return tensors_;
+}
+
+size_t OpenRun::CountTensors() {
+  Extent of;
+  {
+    const std::lock_guard lock(mutex_);
+    of = {steps_->Last(), steps_->has_ended};
+    const bool is_recent = Clock::now() - counted_ < kBetweenInventories;
+    if (count_of_ == of || (is_recent && !of.second)) return tensor_count_;
+  }
+  const size_t count = trial_.TensorNames().size();
+  const std::lock_guard lock(mutex_);
+  tensor_count_ = count;
+  counted_ = Clock::now();
+  count_of_ = of;
+  return count;
 }
 
 Inventory OpenRun::TakeInventory() const {

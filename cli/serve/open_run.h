@@ -58,7 +58,12 @@ class OpenRun {
   void Refresh(std::chrono::milliseconds least = std::chrono::milliseconds(0));
 
   std::shared_ptr<const StepTable> Steps() const;
+  // Reads a value of each new tensor whose collections do not tell its kind.  Two calls at once
+  // read them once.
   std::shared_ptr<const Inventory> Tensors();
+  // Returns how many tensors there are, some seconds late while the job runs.  Reads no value.
+  // Fails by throwing smdebug::Error.
+  size_t CountTensors();
 
   // Returns the points with first <= step < end, and not after the last step of Steps().  Fails as
   // Extend().
@@ -76,6 +81,10 @@ class OpenRun {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // The last step, and whether it is the last.
+  using Extent = std::pair<int64_t, bool>;
+
+  std::shared_ptr<const Inventory> FreshTensors();
   Inventory TakeInventory() const;
 
   const std::string id_;
@@ -88,11 +97,16 @@ class OpenRun {
   std::mutex refresh_mutex_;
   Clock::time_point refreshed_{};
 
+  std::mutex inventory_mutex_;  // of one inventory at a time; before mutex_
+
   mutable std::mutex mutex_;
   std::shared_ptr<const StepTable> steps_ = std::make_shared<StepTable>();
   std::shared_ptr<const Inventory> tensors_;
   Clock::time_point inventory_taken_{};
-  std::pair<int64_t, bool> inventory_of_{-1, false};  // the last step, and whether it is the last
+  Extent inventory_of_{-1, false};
+  size_t tensor_count_ = 0;
+  Clock::time_point counted_{};
+  Extent count_of_{-1, false};
 
   struct KeptCurve {
     Curve curve;

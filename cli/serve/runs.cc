@@ -1,7 +1,8 @@
 #include "serve/runs.h"
 
 #include <algorithm>
-#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "serve/request.h"
 
@@ -39,84 +40,106 @@ bool HasBegunAgain(const ListedRun &before, const ListedRun &now) {
   return is_another || now.last_step < before.last_step || (before.HasEnded() && !now.HasEnded());
 }
 
-// Gives runs of several paths that have one name a longer part of their paths.
-void TellApart(std::vector<ListedRun> *rows) {
-  std::map<std::string, size_t> count;
-  for (const ListedRun &row : *rows) ++count[row.name];
-  for (ListedRun &row : *rows) {
-    if (count[row.name] < 2) continue;
-    const size_t own = row.path.rfind(row.name);
-    const size_t above = own == std::string::npos || own < 2 ? 0 : row.path.rfind('/', own - 2);
-    row.name = row.path.substr(above == std::string::npos || above == 0 ? 0 : above + 1);
-  }
+// Returns the length of the longest folder that holds both, with a slash.
+size_t SharedFolder(std::string_view one, std::string_view other) {
+  const auto [end, ignored] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+  return one.substr(0, static_cast<size_t>(end - one.begin())).rfind('/') + 1;
+}
+
+// Gives runs of one name longer names, and the others too, so that all look alike.
+void TellApart(std::vector<Run> *runs) {
+  std::set<std::string_view> names;
+  const bool differ = std::all_of(runs->begin(), runs->end(), [&](const Run &run) {
+    return names.insert(run.row.name).second;
+  });
+  if (differ) return;
+  size_t shared = std::string::npos;
+  const std::string_view first = runs->front().row.path;
+  for (const Run &run : *runs) shared = std::min(shared, SharedFolder(first, run.row.path));
+  for (Run &run : *runs) run.row.name = run.row.path.substr(shared);
 }
 
 }  // namespace
 
 Runs::Runs(RunChoice choice, const TrialArguments &arguments)
-    : choice_(std::move(choice)), arguments_(arguments) {}
+    : choice_(std::move(choice)), arguments_(arguments), was_listed_(choice_.paths.size()) {}
 
 void Runs::Scan() {
-  std::map<std::string, std::shared_ptr<const Run>> runs;
-  std::vector<std::string> problems;
-  std::map<std::string, std::shared_ptr<const Run>> known;
-  std::set<std::string> begun_again;
+  Listing listing;
+  ById known;
   {
     const std::lock_guard lock(mutex_);
     known = runs_;
   }
-  std::vector<ListedRun> rows;
-  for (const std::string &path : choice_.paths) {
-    try {
-      std::vector<ListedRun> listed = ListRuns(path, choice_.settings);
-      std::move(listed.begin(), listed.end(), std::back_inserter(rows));
-    } catch (const Error &error) {
-      problems.emplace_back(error.what());
-      // A path that cannot be reached for a moment keeps its runs.
-      for (const auto &[id, run] : known) {
-        if (run->row.path.starts_with(path)) runs.try_emplace(id, run);
-      }
-    }
-  }
-  TellApart(&rows);
-  bool has_changed = false;
-  for (ListedRun &row : rows) {
-    std::string id = IdOf(row.path);
-    // Two paths with one hash.
-    while (runs.count(id) > 0 && runs[id]->row.path != row.path) id = IdOf(id);
-    const auto before = known.find(id);
-    if (before != known.end() && IsSame(before->second->row, row)) {
-      runs[id] = before->second;
-      continue;
-    }
-    has_changed = true;
-    auto summary = before == known.end() ? nullptr : before->second->summary;
-    if (before != known.end() && HasBegunAgain(before->second->row, row)) {
-      summary = nullptr;
-      begun_again.insert(id);
-    }
-    runs[id] = std::make_shared<const Run>(Run{id, std::move(row), std::move(summary)});
-  }
-  Exchange(std::move(runs), std::move(problems), begun_again, has_changed);
+  for (size_t i = 0; i < choice_.paths.size(); ++i) List(i, known, &listing);
+  TellApart(&listing.found);
+  for (Run &run : std::exchange(listing.found, {})) AddFound(std::move(run), known, &listing);
+  Exchange(std::move(listing));
 }
 
-void Runs::Exchange(std::map<std::string, std::shared_ptr<const Run>> runs,
-                    std::vector<std::string> problems, const std::set<std::string> &begun_again,
-                    bool has_changed) {
+void Runs::List(size_t argument, const ById &known, Listing *listing) {
+  try {
+    for (ListedRun &row : ListRuns(choice_.paths[argument], choice_.settings)) {
+      if (!listing->paths.insert(row.path).second) continue;
+      const int64_t known_to = was_listed_[argument] ? -1 : row.last_step;
+      listing->found.push_back({"", std::move(row), nullptr, argument, known_to});
+    }
+    was_listed_[argument] = true;
+  } catch (const Error &error) {
+    listing->problems.emplace_back(error.what());
+    // A path that cannot be reached for a moment keeps its runs.
+    for (const auto &[id, run] : known) {
+      if (run->argument == argument) listing->runs.try_emplace(id, run);
+    }
+  }
+}
+
+void Runs::AddFound(Run found, const ById &known, Listing *listing) const {
+  ById &runs = listing->runs;
+  found.id = IdOf(found.row.path);
+  // Two paths with one hash.
+  while (runs.count(found.id) > 0 && runs[found.id]->row.path != found.row.path) {
+    found.id = IdOf(found.id);
+  }
+  const auto before = known.find(found.id);
+  if (before != known.end() && IsSame(before->second->row, found.row)) {
+    runs[found.id] = before->second;
+    return;
+  }
+  listing->has_changed = true;
+  if (before != known.end()) {
+    if (HasBegunAgain(before->second->row, found.row)) {
+      listing->begun_again.insert(found.id);
+    } else {
+      found.summary = before->second->summary;
+      found.known_to = before->second->known_to;
+    }
+  }
+  const std::string id = found.id;
+  runs[id] = std::make_shared<const Run>(std::move(found));
+}
+
+void Runs::Exchange(Listing listing) {
   const std::lock_guard lock(mutex_);
-  has_changed = has_changed || runs.size() != runs_.size() || problems != problems_;
+  const bool has_changed = listing.has_changed || listing.runs.size() != runs_.size() ||
+                           listing.problems != problems_;
+  const auto has_begun_again = [&](const std::string &id) {
+    return listing.begun_again.count(id) > 0;
+  };
   // A summary may have come meanwhile.
-  for (auto &[id, run] : runs) {
+  for (auto &[id, run] : listing.runs) {
     const auto now = runs_.find(id);
-    const bool is_known = now != runs_.end() && now->second->summary != run->summary;
-    if (!is_known || begun_again.count(id) > 0) continue;
-    run = std::make_shared<const Run>(Run{id, run->row, now->second->summary});
+    const bool is_newer = now != runs_.end() && now->second->summary != run->summary;
+    if (!is_newer || has_begun_again(id)) continue;
+    Run with_summary = *run;
+    with_summary.summary = now->second->summary;
+    run = std::make_shared<const Run>(std::move(with_summary));
   }
   std::erase_if(opened_, [&](const auto &each) {
-    return runs.count(each.first) == 0 || begun_again.count(each.first) > 0;
+    return listing.runs.count(each.first) == 0 || has_begun_again(each.first);
   });
-  runs_ = std::move(runs);
-  problems_ = std::move(problems);
+  runs_ = std::move(listing.runs);
+  problems_ = std::move(listing.problems);
   if (has_changed) ++version_;
 }
 
@@ -234,8 +257,9 @@ void Runs::SetSummary(const std::string &id, RunSummary summary) {
   const std::lock_guard lock(mutex_);
   const auto found = runs_.find(id);
   if (found == runs_.end()) return;
-  found->second = std::make_shared<const Run>(
-      Run{id, found->second->row, std::make_shared<const RunSummary>(std::move(summary))});
+  Run run = *found->second;
+  run.summary = std::make_shared<const RunSummary>(std::move(summary));
+  found->second = std::make_shared<const Run>(std::move(run));
   ++version_;
 }
 

@@ -19,6 +19,7 @@ namespace smdebug::cli::serve {
 struct RunSummary {
   int64_t of_step = -1;
   int64_t evaluated_to = -1;
+  bool has_heard_end = false;  // whether rules heard that the job has ended
   std::string loss_name;
   std::optional<double> loss;     // the last one
   std::vector<double> sparkline;  // of the loss
@@ -37,6 +38,16 @@ struct Run {
   std::string id;
   ListedRun row;
   std::shared_ptr<const RunSummary> summary;  // NULL: not read yet
+  size_t argument = 0;                        // the number of the path that listed it
+  // The last step when its path was listed for the first time; -1 if the run came later.  Findings
+  // up to it are no news.
+  int64_t known_to = -1;
+
+  // Returns true if its job has ended, and the summary says all of it.
+  bool IsDone() const {
+    return row.HasEnded() && summary != nullptr && summary->evaluated_to >= row.last_step &&
+           summary->has_heard_end;
+  }
 };
 
 struct RunChoice {
@@ -87,18 +98,30 @@ class Runs {
   void Note(const std::vector<std::string> &ids, size_t most, Clock::duration lasting,
             Wishes *wishes);
   void Close();
-  // Replaces what was known.  The runs of `begun_again` are read anew.
-  void Exchange(std::map<std::string, std::shared_ptr<const Run>> runs,
-                std::vector<std::string> problems, const std::set<std::string> &begun_again,
-                bool has_changed);
+  using ById = std::map<std::string, std::shared_ptr<const Run>>;
+  struct Listing {
+    std::vector<Run> found;       // without ids and summaries
+    std::set<std::string> paths;  // of these
+    ById runs;
+    std::vector<std::string> problems;
+    std::set<std::string> begun_again;
+    bool has_changed = false;
+  };
+  // Lists the runs of one path, or keeps those that are known if that fails.
+  void List(size_t argument, const ById &known, Listing *listing);
+  // Adds the run that was found to those with ids.
+  void AddFound(Run found, const ById &known, Listing *listing) const;
+  // Replaces what was known.  The runs that have begun again are read anew.
+  void Exchange(Listing listing);
 
   const RunChoice choice_;
   const TrialArguments &arguments_;
+  std::vector<bool> was_listed_;  // by path; of Scan()
   std::mutex opening_;
 
   mutable std::mutex mutex_;
   uint64_t version_ = 0;
-  std::map<std::string, std::shared_ptr<const Run>> runs_;  // by id
+  ById runs_;
   std::vector<std::string> problems_;
   Wishes wanted_;
   Wishes ranked_;

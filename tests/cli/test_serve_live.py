@@ -220,6 +220,67 @@ def test_old_findings_cause_no_alerts(job, tmp_path):
     assert not (tmp_path / "alert").exists()
 
 
+def break_link(path):
+    """Makes a path one that cannot be listed; returns where its folder went."""
+    away = path.with_name(f"{path.name}_away")
+    path.rename(away)
+    path.symlink_to(path.name)
+    return away
+
+
+def problems_of(served):
+    return served.get("/api/runs")["problems"]
+
+
+def test_old_findings_cause_no_alerts_if_the_first_listing_failed(job, tmp_path):
+    job.record(2, loss=np.nan)
+    job.close()
+    away = break_link(tmp_path / "runs")
+    with Served(tmp_path, "runs", "--on-finding", f"touch {tmp_path}/alert") as served:
+        until(lambda: problems_of(served))
+        (tmp_path / "runs").unlink()
+        away.rename(tmp_path / "runs")
+        until(lambda: [row for row in served.rows() if row["summary"] and row["summary"]["findings"]])
+        time.sleep(0.3)
+    assert not (tmp_path / "alert").exists()
+
+
+@pytest.mark.parametrize("path", ["runs", "./runs", "r*s"])
+def test_runs_stay_while_they_cannot_be_listed(job, tmp_path, path):
+    job.record(2)
+    job.close()
+    with Served(tmp_path, path) as served:
+        run = served.id_of("job" if "*" not in path else "runs/job")
+        away = break_link(tmp_path / "runs")
+        until(lambda: problems_of(served))
+        assert [row["id"] for row in served.rows()] == [run]
+        (tmp_path / "runs").unlink()
+        away.rename(tmp_path / "runs")
+        until(lambda: not problems_of(served))
+        assert [row["id"] for row in served.rows()] == [run]
+
+
+def test_what_only_the_end_of_a_job_tells_is_listed_and_alerted(tmp_path):
+    hook = smd.Hook(str(tmp_path / "runs" / "job"), save_config=EVERY_STEP, save_all=True)
+
+    def warm_up(first, end):
+        for step in range(first, end):
+            with hook.step(smd.modes.TRAIN):
+                hook.save("learning_rate/SGD_0", np.float32(step))
+        hook.flush()
+
+    warm_up(0, 1)
+    with Served(tmp_path, "runs", "--on-finding", f"cat >> {tmp_path}/alerts") as served:
+        served.id_of("job")
+        warm_up(1, 100)
+        summary = lambda: next(row["summary"] for row in served.rows()) or {}  # noqa: E731
+        until(lambda: summary().get("evaluated") == 99)
+        assert summary()["findings"] == 0
+        hook.close()
+        until(lambda: summary()["findings"] == 1)
+        until(lambda: (tmp_path / "alerts").exists() and b'"warmup"' in (tmp_path / "alerts").read_bytes())
+
+
 def test_names_are_no_part_of_the_command(tmp_path):
     name = "x'; touch harmed; '$(touch harmed)"
     hook = smd.Hook(str(tmp_path / "runs" / "job"), save_config=EVERY_STEP, save_all=True)
