@@ -253,23 +253,28 @@ Status Trial::Refresh() {
   return Look();
 }
 
-Status Trial::Look() {
+Status Trial::Look(const Deadline &deadline) {
   SMD_RETURN_IF_ERROR(Load());
   if (has_ended_) return Status::Ok();
   const DeferringLock lock(refresh_mutex_);
-  return has_ended_ ? Status::Ok() : LookLocked();
+  return has_ended_ ? Status::Ok() : LookLocked(deadline);
 }
 
-Status Trial::LookLocked() {
+Status Trial::LookLocked(const Deadline &deadline) {
   SMD_ASSIGN_OR_RETURN(const std::optional<double> ended_at,
                        store_->ModifiedAt(std::string(format::kEndMarker)));
   Status scanned = Scan();
-  if (!ended_at) return scanned;
+  if (!ended_at) {
+    late_until_.reset();
+    return scanned;
+  }
   if (MayBeLate(*ended_at)) {
-    const Deadline deadline = Deadline::After(*options_.clock, options_.end_delay);
+    if (!late_until_) late_until_ = Deadline::After(*options_.clock, options_.end_delay);
     Waiting waiting(*this);
-    while (!deadline.IsOver(*options_.clock)) {
-      SMD_RETURN_IF_ERROR(Pause(*waiting, kLongestPause, deadline));
+    while (!late_until_->IsOver(*options_.clock)) {
+      if (deadline.IsOver(*options_.clock)) return scanned;  // a later call ends the trial
+      const Clock::Duration left = late_until_->Left(*options_.clock);
+      SMD_RETURN_IF_ERROR(Pause(*waiting, std::min(kLongestPause, left), deadline));
     }
     Status late = Scan();
     if (!late.IsOk()) {  // a later call ends the trial
@@ -424,8 +429,8 @@ Status Trial::Gone(int64_t step, Mode mode) const {
       .With("last_step", std::to_string(last));
 }
 
-Status Trial::LookForNews() {
-  if (!store_->IsMetered()) return Look();
+Status Trial::LookForNews(const Deadline &deadline) {
+  if (!store_->IsMetered()) return Look(deadline);
   {
     const MutexLock lock(mutex_);
     const Clock::Duration now = options_.clock->Monotonic();
@@ -433,7 +438,7 @@ Status Trial::LookForNews() {
     look_pause_ = std::max(Longer(look_pause_), kShortestPause);
     next_look_ = now + look_pause_;
   }
-  return Look();
+  return Look(deadline);
 }
 
 Clock::Duration Trial::UntilNextLook(Clock::Duration pause) const {
@@ -447,7 +452,7 @@ Status Trial::WaitForStep(int64_t step, Mode mode, Deadline deadline) {
   Clock::Duration pause = kShortestPause;
   std::unique_ptr<Waiting> waiting;
   while (true) {
-    SMD_RETURN_IF_ERROR(LookForNews());
+    SMD_RETURN_IF_ERROR(LookForNews(deadline));
     {
       const MutexLock lock(mutex_);
       const StepState state = steps_.StateOf(step, mode);

@@ -140,9 +140,10 @@ class Trial {
   Result<bool> LoadCollections() SMD_REQUIRES(refresh_mutex_);
   void TakeMeta(const std::string &worker, config::CollectionsFile *file) SMD_EXCLUDES(mutex_);
   Status MissingCollections(std::string_view why) const;
-  // Reads the data that was recorded since.
-  Status Look() SMD_EXCLUDES(refresh_mutex_);
-  Status LookLocked() SMD_REQUIRES(refresh_mutex_);
+  // Reads the data that was recorded since.  When the job has just ended, waits for files that are
+  // visible late, at most until `deadline`: then a later call ends the trial.
+  Status Look(const Deadline &deadline = Deadline::Never()) SMD_EXCLUDES(refresh_mutex_);
+  Status LookLocked(const Deadline &deadline) SMD_REQUIRES(refresh_mutex_);
   Status Scan() SMD_REQUIRES(refresh_mutex_);
   // Logs the failures.  Returns one, and keeps the others for Refresh().
   Status NoteFailures(std::vector<Status> failures) SMD_EXCLUDES(mutex_);
@@ -151,7 +152,7 @@ class Trial {
   Status Pause(storage::Watcher &watcher, Clock::Duration pause, const Deadline &deadline);
   Status PauseOnce(Clock::Duration pause);
   // Searches for new data during a wait.  If a search is billed, does nothing until it is due.
-  Status LookForNews();
+  Status LookForNews(const Deadline &deadline);
   // Returns the time until the next search is due, or a short time if a search is free.
   Clock::Duration UntilNextLook(Clock::Duration pause) const;
   class Waiting;
@@ -194,6 +195,8 @@ class Trial {
   Mutex refresh_mutex_;  // acquired before mutex_
   IndexScanner scanner_ SMD_GUARDED_BY(refresh_mutex_);
   bool is_listed_ SMD_GUARDED_BY(refresh_mutex_) = false;  // by the last Scan()
+  // Until when files may come after the end marker, once it was seen.
+  std::optional<Deadline> late_until_ SMD_GUARDED_BY(refresh_mutex_);
 
   mutable Mutex mutex_;
   StepTable steps_ SMD_GUARDED_BY(mutex_);

@@ -7,6 +7,11 @@ namespace smdebug::analyze {
 
 Result<std::shared_ptr<rules::Source>> TrialSource::Open(const std::string &path) {
   SMD_ASSIGN_OR_RETURN(TrialOptions options, TrialOptions::FromEnvironment());
+  return OpenWith(path, std::move(options));
+}
+
+Result<std::shared_ptr<rules::Source>> TrialSource::OpenWith(const std::string &path,
+                                                             TrialOptions options) {
   options.wait = Clock::Duration::zero();
   SMD_ASSIGN_OR_RETURN(std::shared_ptr<Trial> trial, Trial::Make(path, std::move(options)));
   SMD_RETURN_IF_ERROR(trial->Load());

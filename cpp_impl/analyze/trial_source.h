@@ -14,9 +14,11 @@ class TrialSource : public rules::Source, private rules::Membership {
  public:
   explicit TrialSource(std::shared_ptr<Trial> trial) : trial_(std::move(trial)), ahead_(*trial_) {}
 
-  // Opens a trial that a rule names.  The trial must exist.  Uses the options of the environment.
-  // Fails as Trial does.
+  // Opens a trial that a rule names.  The trial must exist.  Without options, uses those of the
+  // environment.  Fails as Trial does.
   static Result<std::shared_ptr<rules::Source>> Open(const std::string &path);
+  static Result<std::shared_ptr<rules::Source>> OpenWith(const std::string &path,
+                                                         TrialOptions options);
 
   Status WaitForStep(int64_t step) override;
   Status WaitForStepUntil(int64_t step, const Deadline &deadline) override;

@@ -18,12 +18,13 @@ struct StoredStep {
   int64_t step = 0;
   int64_t mode_step = 0;
   Mode mode = Mode::kGlobal;
-  uint32_t list = 0;    // the position in StoredRows::lists of what its rows are of
+  uint32_t list = 0;    // the position of its tensors in StoredRows::lists
   std::string name;     // of the file
   std::string version;  // storage::ListedFile's
 };
 
-// What the rows of a step are of, in their order.  Columns without values are unknown.
+// The tensors of a step's rows, in the order of the rows.  A vector may be empty: then the types or
+// shapes are unknown.
 struct StoredList {
   std::vector<uint32_t> tensors;   // positions in StoredRows::names
   std::vector<uint8_t> dtypes;     // tensor::DType
@@ -33,7 +34,7 @@ struct StoredList {
   bool operator==(const StoredList &) const = default;
 };
 
-// What one worker recorded in one folder of index files.  `times` and `numbers` have a value for
+// The rows that one worker recorded in one folder of index files.  `times` and `numbers` have a value for
 // each row, in the order of `steps`, or are empty: unknown.
 struct StoredRows {
   // A column of numbers.
@@ -58,7 +59,7 @@ struct StoredRows {
   size_t Rows() const;
 };
 
-// Returns the bytes of a cache file.  `key` says what the rows are of.
+// Returns the bytes of a cache file.  `key` identifies the trial, the worker and the columns.
 std::string EncodeRows(const StoredRows &rows, std::string_view key);
 
 // Returns the rows.  Returns nothing if the bytes are not those that EncodeRows() makes for this

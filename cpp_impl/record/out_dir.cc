@@ -85,10 +85,7 @@ void OutDir::Sweep() noexcept try {
 
 Status OutDir::Put(const std::string &name, const std::string &text, bool is_durable) {
   if (is_lost_) return Status::Ok();
-  if (is_shared_ && name == format::kEndMarker && text.empty()) {
-    SMD_ASSIGN_OR_RETURN(const bool is_there, store_->Exists(name));
-    if (is_there) return Status::Ok();
-  }
+  if (name == format::kEndMarker) return PutEndMarker(text, is_durable);
   SMD_RETURN_IF_ERROR(store_->WriteText(name, text, is_durable));
   if (name != format::CollectionsFileName(worker_)) return Status::Ok();
   const MutexLock lock(mutex_);
@@ -96,6 +93,19 @@ Status OutDir::Put(const std::string &name, const std::string &text, bool is_dur
   const auto identity = store_->IdentityOf(name);
   identity_ = identity.IsOk() ? *identity : std::nullopt;
   return Status::Ok();
+}
+
+Status OutDir::PutEndMarker(const std::string &text, bool is_durable) {
+  const std::string name(format::kEndMarker);
+  const bool keeps = is_shared_ && text.empty();
+  if (keeps) {
+    SMD_ASSIGN_OR_RETURN(const bool is_there, store_->Exists(name));
+    if (is_there) return Status::Ok();
+  }
+  // Workers close at once, above all when they fail.
+  using Older = storage::Store::Older;
+  return store_->WriteSharedText(name, text, worker_, keeps ? Older::kKeep : Older::kReplace,
+                                 is_durable);
 }
 
 Status OutDir::CheckStep(int64_t step, const std::string &event_file) {

@@ -45,6 +45,7 @@ class OutDir {
   Status Check(bool is_durable) SMD_EXCLUDES(mutex_);
 
  private:
+  Status PutEndMarker(const std::string &text, bool is_durable);
   // Reports whether the folder still holds the worker's collections, if that can be told.
   Result<bool> IsIntact() SMD_REQUIRES(mutex_);
   Status Recover(bool is_durable) SMD_REQUIRES(mutex_);

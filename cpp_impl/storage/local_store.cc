@@ -100,61 +100,67 @@ Status SyncFolder(int folder, const std::string &name, const std::string &path) 
 // Resolves names relative to the trial's folder, which stays open.
 class LocalWriter final : public FileWriter {
  public:
-  LocalWriter(std::shared_ptr<LocalRoot> root, FileDescriptor file, std::string name,
-              std::string path)
-      : root_(std::move(root)),
-        file_(std::move(file)),
-        name_(std::move(name)),
-        temporary_name_(TemporaryName(name_)),
-        path_(std::move(path)) {}
+  struct Names {
+    std::string temporary;
+    std::string last;
+    std::string path;  // for messages
+  };
+
+  LocalWriter(std::shared_ptr<LocalRoot> root, FileDescriptor file, Names names,
+              Store::Older older)
+      : root_(std::move(root)), file_(std::move(file)), names_(std::move(names)), older_(older) {}
 
   ~LocalWriter() override {
-    if (!is_committed_) unlinkat(root_->Number(), temporary_name_.c_str(), 0);
+    if (has_temporary_) unlinkat(root_->Number(), names_.temporary.c_str(), 0);
   }
 
   Status Append(std::span<const Piece> pieces) override {
-    for (const Piece &piece : pieces) is_empty_ = is_empty_ && piece.bytes.empty();
-    return WriteAll(file_, pieces, path_);
+    return WriteAll(file_, pieces, names_.path);
   }
 
   Status Commit(bool durable) override {
-    if (durable && fsync(file_.Number()) != 0) return SystemError("syncing", path_, errno);
+    if (durable && fsync(file_.Number()) != 0) return SystemError("syncing", names_.path, errno);
     // Keeps the lock until the file has its name: before, others may remove a file without lock.
     const FileDescriptor lock(root_->HasLocks() ? fcntl(file_.Number(), F_DUPFD_CLOEXEC, 0) : -1);
     // Some file systems and quotas reject earlier writes only here.
-    SMD_RETURN_IF_ERROR(file_.Close(path_));
+    SMD_RETURN_IF_ERROR(file_.Close(names_.path));
     const int root = root_->Number();
-    if (renameat(root, temporary_name_.c_str(), root, name_.c_str()) != 0) {
-      // If several workers finish together, one of them has already put the shared marker in place.
-      const int error = errno;
-      const bool is_there = error == ENOENT && faccessat(root, name_.c_str(), F_OK, 0) == 0;
-      if (!is_empty_ || !is_there) return SystemError("renaming to its final name", path_, error);
+    if (older_ == Store::Older::kReplace || !LinkUnlessThere()) {
+      if (renameat(root, names_.temporary.c_str(), root, names_.last.c_str()) != 0) {
+        return SystemError("renaming to its final name", names_.path, errno);
+      }
+      has_temporary_ = false;
     }
-    is_committed_ = true;
     return durable ? SyncFolders() : Status::Ok();
   }
 
   static std::string TemporaryName(const std::string &name) { return name + ".tmp"; }
 
  private:
+  // Returns true if a file has the name now: this one, or one that was there.  Some file systems
+  // have no links.
+  bool LinkUnlessThere() {
+    const int root = root_->Number();
+    return linkat(root, names_.temporary.c_str(), root, names_.last.c_str(), 0) == 0 ||
+           errno == EEXIST;
+  }
+
   // A name is durable once every folder on its path is synced.
   Status SyncFolders() {
-    std::string folder = name_;
+    std::string folder = names_.last;
     while (folder != ".") {
       const size_t slash = folder.rfind('/');
       folder = slash == std::string::npos ? "." : folder.substr(0, slash);
-      SMD_RETURN_IF_ERROR(SyncFolder(root_->Number(), folder, path_));
+      SMD_RETURN_IF_ERROR(SyncFolder(root_->Number(), folder, names_.path));
     }
     return root_->SyncName();
   }
 
   const std::shared_ptr<LocalRoot> root_;
   FileDescriptor file_;
-  const std::string name_;
-  const std::string temporary_name_;
-  const std::string path_;
-  bool is_empty_ = true;
-  bool is_committed_ = false;
+  const Names names_;
+  const Store::Older older_;
+  bool has_temporary_ = true;
 };
 
 Result<bool> IsSameFile(int file, int root, const std::string &name, const std::string &path) {
@@ -408,7 +414,16 @@ Result<FileDescriptor> LocalStore::CreateBelow(const std::string &name, int flag
 }
 
 Result<std::unique_ptr<FileWriter>> LocalStore::Create(const std::string &name) {
-  const std::string temporary = LocalWriter::TemporaryName(name);
+  return CreateAs(name, LocalWriter::TemporaryName(name), Older::kReplace);
+}
+
+Result<std::unique_ptr<FileWriter>> LocalStore::CreateShared(const std::string &name,
+                                                             std::string_view writer, Older older) {
+  return CreateAs(name, LocalWriter::TemporaryName(StrCat(name, ".", writer)), older);
+}
+
+Result<std::unique_ptr<FileWriter>> LocalStore::CreateAs(const std::string &name,
+                                                         std::string temporary, Older older) {
   std::shared_ptr<LocalRoot> root;
   FileDescriptor file;
   for (int i = 0; i < kMostTries; ++i) {
@@ -416,8 +431,9 @@ Result<std::unique_ptr<FileWriter>> LocalStore::Create(const std::string &name) 
     if (LockForWriting(*root, file, temporary)) break;
     std::this_thread::yield();
   }
-  return std::unique_ptr<FileWriter>(
-      std::make_unique<LocalWriter>(std::move(root), std::move(file), name, PathOf(name)));
+  return std::unique_ptr<FileWriter>(std::make_unique<LocalWriter>(
+      std::move(root), std::move(file),
+      LocalWriter::Names{std::move(temporary), name, PathOf(name)}, older));
 }
 
 Result<std::unique_ptr<GrowingFile>> LocalStore::Grow(const std::string &temporary_name) {

@@ -33,6 +33,8 @@ class LocalStore final : public Store, public GrowingStore, public VersionStore 
   std::unique_ptr<Listing> Follow(const std::string &folder) override;
   Result<std::vector<ListedFile>> ListVersions(const std::string &folder) override;
   Result<std::unique_ptr<FileWriter>> Create(const std::string &name) override;
+  Result<std::unique_ptr<FileWriter>> CreateShared(const std::string &name, std::string_view writer,
+                                                   Older older) override;
   Result<std::unique_ptr<GrowingFile>> Grow(const std::string &temporary_name) override;
   Status TakeOver(const std::string &temporary_name, const UseText &use) override;
   Status Remove(const std::string &name) override;
@@ -62,6 +64,8 @@ class LocalStore final : public Store, public GrowingStore, public VersionStore 
   Status MakeFolder(const std::string &folder);
   // Opens a file for writing, and creates its folder if it is missing.  Sets `root` to the folder
   // that the name is relative to.
+  Result<std::unique_ptr<FileWriter>> CreateAs(const std::string &name, std::string temporary,
+                                               Older older);
   Result<FileDescriptor> CreateBelow(const std::string &name, int flags,
                                      std::shared_ptr<LocalRoot> *root);
 

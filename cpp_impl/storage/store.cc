@@ -8,6 +8,15 @@
 #include "storage/s3_store.h"
 
 namespace smdebug::storage {
+namespace {
+
+Status WriteWhole(FileWriter &file, std::string_view text, bool durable) {
+  const std::array pieces = {Piece{nullptr, AsBytes(text)}};
+  SMD_RETURN_IF_ERROR(file.Append(pieces));
+  return file.Commit(durable);
+}
+
+}  // namespace
 
 Status FileReader::ReadInto(uint64_t offset, MutableByteSpan out) const {
   SpanSink sink(out);
@@ -64,9 +73,13 @@ std::vector<Status> Store::ReadRanges(std::span<const RangeRead> ranges) {
 
 Status Store::WriteText(const std::string &name, std::string_view text, bool durable) {
   SMD_ASSIGN_OR_RETURN(const std::unique_ptr<FileWriter> file, Create(name));
-  const std::array pieces = {Piece{nullptr, AsBytes(text)}};
-  SMD_RETURN_IF_ERROR(file->Append(pieces));
-  return file->Commit(durable);
+  return WriteWhole(*file, text, durable);
+}
+
+Status Store::WriteSharedText(const std::string &name, std::string_view text,
+                              std::string_view writer, Older older, bool durable) {
+  SMD_ASSIGN_OR_RETURN(const std::unique_ptr<FileWriter> file, CreateShared(name, writer, older));
+  return WriteWhole(*file, text, durable);
 }
 
 Result<std::shared_ptr<Store>> OpenStore(std::string_view path, const StoreOptions &options,

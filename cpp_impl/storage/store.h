@@ -140,6 +140,16 @@ class Store {
 
   virtual Result<std::unique_ptr<FileWriter>> Create(const std::string &name) = 0;
 
+  // Creates a file to which several processes give one name, perhaps at once.  `writer` tells them
+  // apart.  With kKeep, a file that has the name at Commit() stays; a store on a server replaces it.
+  enum class Older { kReplace, kKeep };
+  virtual Result<std::unique_ptr<FileWriter>> CreateShared(const std::string &name,
+                                                           std::string_view writer, Older older) {
+    (void)writer;
+    (void)older;
+    return Create(name);
+  }
+
   virtual Status Remove(const std::string &name) = 0;
 
   // Returns the identity of the file that `name` leads to now, or nothing if it does not exist.
@@ -197,6 +207,9 @@ class Store {
   virtual std::vector<Status> ReadRanges(std::span<const RangeRead> ranges);
 
   Status WriteText(const std::string &name, std::string_view text, bool durable);
+  // Writes a file as CreateShared() creates it.
+  Status WriteSharedText(const std::string &name, std::string_view text, std::string_view writer,
+                         Older older, bool durable);
 };
 
 // Opens the store for a path: a folder ("~" is the home folder) or "s3://bucket/prefix".  The path

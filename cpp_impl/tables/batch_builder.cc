@@ -19,7 +19,10 @@ std::shared_ptr<const double> Zeros(size_t count) {
 
 }  // namespace
 
-BatchBuilder::BatchBuilder(const Request &request) : schema_(request.Schema()) { Begin(); }
+BatchBuilder::BatchBuilder(const Request &request)
+    : most_rows_(static_cast<size_t>(request.batch_rows)), schema_(request.Schema()) {
+  Begin();
+}
 
 void BatchBuilder::Begin() {
   batch_.rows = 0;

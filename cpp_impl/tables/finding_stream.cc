@@ -39,10 +39,22 @@ struct Verdict {
   Status problem;
 };
 
-Status AddRule(const RuleRequest &rule, rules::Profile profile, rules::RuleSet *set) {
+Result<analyze::TrialOptions> OptionsOf(const Request &request) {
+  SMD_ASSIGN_OR_RETURN(analyze::TrialOptions options, analyze::TrialOptions::FromEnvironment());
+  options.store_options = request.store_options;
+  return options;
+}
+
+Status AddRule(const Request &request, const RuleRequest &rule, rules::Profile profile,
+               rules::RuleSet *set) {
   SMD_ASSIGN_OR_RETURN(const auto given, rules::Parameters::FromJson(rule.parameters));
+  // Other trials that the rule names lie where these do.
+  const auto open = [&request](const std::string &path) -> Result<std::shared_ptr<rules::Source>> {
+    SMD_ASSIGN_OR_RETURN(analyze::TrialOptions options, OptionsOf(request));
+    return analyze::TrialSource::OpenWith(path, std::move(options));
+  };
   SMD_ASSIGN_OR_RETURN(const rules::RuleFactory make,
-                       rules::BuiltinRule(rule.name, given, profile, analyze::TrialSource::Open));
+                       rules::BuiltinRule(rule.name, given, profile, open));
   return set->Add(make);
 }
 
@@ -50,15 +62,16 @@ Status AddRule(const RuleRequest &rule, rules::Profile profile, rules::RuleSet *
 Status AddRules(const Request &request, rules::RuleSet *set) {
   const rules::Profile profile =
       rules::ProfileFromName(request.profile).value_or(rules::kDefaultProfile);
-  for (const RuleRequest &rule : request.rules) SMD_RETURN_IF_ERROR(AddRule(rule, profile, set));
+  for (const RuleRequest &rule : request.rules) {
+    SMD_RETURN_IF_ERROR(AddRule(request, rule, profile, set));
+  }
   if (!request.rules.empty()) return Status::Ok();
   return rules::AddAllRules(request.profile, profile, rules::Action::kWarn, set);
 }
 
 Status Evaluate(const Request &request, const FoundTrial &found, Verdict *verdict) {
-  SMD_ASSIGN_OR_RETURN(analyze::TrialOptions options, analyze::TrialOptions::FromEnvironment());
+  SMD_ASSIGN_OR_RETURN(analyze::TrialOptions options, OptionsOf(request));
   options.wait = {};
-  options.store_options = request.store_options;
   options.logger = Logger(LogLevel::kWarning, [&request](LogLevel level, const std::string &line) {
     request.logger.Log(level, StrCat(line, "; skipped"));
   });

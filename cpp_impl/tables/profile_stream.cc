@@ -52,7 +52,6 @@ enum EventColumn : size_t {
 
 constexpr double kMicroseconds = 1e6;
 // Rows that are written between two looks at the size of a batch.
-constexpr size_t kMostBytes = size_t{8} << 20;
 constexpr size_t kRowsAtOnce = 256;
 
 // Files whose stamp is farther from the requested times hold none of their events: a minute of
@@ -219,8 +218,7 @@ class ProfileStream final : public BatchStream {
   const std::vector<ColumnSpec> &Schema() const override { return builder_.Schema(); }
 
   Result<std::optional<Batch>> Next() override {
-    const auto most = static_cast<size_t>(request_->batch_rows);
-    while (builder_.Rows() < most && builder_.Size() < kMostBytes) {
+    while (!builder_.IsFull()) {
       if (system_) {
         SMD_RETURN_IF_ERROR(Read<SystemEvent>(&system_, &system_event_));
       } else if (timeline_) {

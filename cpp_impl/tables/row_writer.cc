@@ -81,26 +81,27 @@ const std::vector<int64_t> &Ones(size_t rank) {
   return (*kShapes)[rank];
 }
 
-// What any of some rows has.  Mostly all of them have a statistic, or none.
-struct Held {
+// The columns in which at least one of several rows has a value.
+struct FilledColumns {
   uint32_t statistics = 0;  // a bit for each
-  bool type = false;        // or shape
+  bool type_or_shape = false;
 };
 
-Held HeldBy(std::span<const StepRow> some) {
-  Held held;
-  for (const StepRow &row : some) {
-    held.statistics |= row.given;
-    held.type = held.type || row.elements || row.head || ShapeOfRow(row) != nullptr;
+FilledColumns FilledBy(std::span<const StepRow> rows) {
+  FilledColumns filled;
+  for (const StepRow &row : rows) {
+    filled.statistics |= row.given;
+    filled.type_or_shape =
+        filled.type_or_shape || row.elements || row.head || ShapeOfRow(row) != nullptr;
   }
-  return held;
+  return filled;
 }
 
 // Returns false if the column of the table "tensors" is null in all of these rows.
-bool MayHold(const Held &held, size_t column) {
-  if (column == kDType || column == kShape) return held.type;
+bool MayBeFilled(const FilledColumns &filled, size_t column) {
+  if (column == kDType || column == kShape) return filled.type_or_shape;
   if (column < kFirstStatistic || column >= kTime) return true;
-  return (held.statistics >> (column - kFirstStatistic) & 1) != 0;
+  return (filled.statistics >> (column - kFirstStatistic) & 1) != 0;
 }
 
 }  // namespace
@@ -168,10 +169,10 @@ std::span<const StepRow> RowWriter::Write(const std::string &trial, const StepRo
 
 void RowWriter::WriteSome(const std::string &trial, const StepRows &rows,
                           std::span<const StepRow> some) {
-  const Held held = HeldBy(some);
+  const FilledColumns filled = FilledBy(some);
   for (size_t i = 0; i < columns_.size(); ++i) {
     Column *const out = &builder_->At(i);
-    const bool is_null = !is_scalars_ && !MayHold(held, columns_[i]);
+    const bool is_null = !is_scalars_ && !MayBeFilled(filled, columns_[i]);
     is_null ? out->AddNulls(some.size()) : WriteColumn(columns_[i], trial, rows, some, out);
   }
   builder_->NoteRows(some.size());

@@ -21,18 +21,19 @@
 
 namespace smdebug::tables {
 
-// What a listing tells of an index file.
+// The size and time of an index file, as a listing of its folder has them.
 struct IndexFacts {
   uint64_t size = 0;
   double modified_at = 0;
 };
 
-// A unit is what one worker recorded in a thousand steps, as a partition is.  Its rows come from
-// the cache if each index file that is wanted is there in the same version.  Otherwise those of an
-// index file come from a row file that is not older, if that knows an index file of the same name
-// and size.  If there is no such row file, the rows are recorded for the cache, if all files of the
-// unit are read, without a condition on tensors, and if they have not changed for a while.  For one
-// thread at a time.
+// A unit holds the steps of one worker in one folder of a thousand steps, as a partition does.  The
+// rows of an index file come from the first of these that has them:
+//   1. the row cache, if it has each requested index file of the unit in the same version
+//   2. a row file that is not older, and lists an index file of the same name and size
+//   3. the index file itself
+// Rows of 3 are recorded for the cache if all files of the unit are read, without a condition on
+// tensors, and have not changed for a while.  For one thread at a time.
 class StoredUnits {
  public:
   // Numbers and texts of rows are stored, but no elements of tensors.

@@ -14,8 +14,6 @@
 namespace smdebug::tables {
 namespace {
 
-// A batch ends when its memory exceeds this.
-constexpr size_t kMostBytes = size_t{8} << 20;
 constexpr size_t kMostLanes = 8;
 // Small trials are read together.
 constexpr size_t kLocalTrials = 16;
@@ -32,8 +30,7 @@ class Lane {
 
   // Reads until a batch is full, or all trials are read.
   void Advance() {
-    const auto most = static_cast<size_t>(request_->batch_rows);
-    while (state_.IsOk() && !IsAtEnd() && builder_.Rows() < most && builder_.Size() < kMostBytes) {
+    while (state_.IsOk() && !IsAtEnd() && !builder_.IsFull()) {
       state_ = open_ == nullptr || open_->IsAtEnd() ? OpenNext() : open_->Read(&writers_);
     }
   }

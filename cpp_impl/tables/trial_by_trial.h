@@ -19,8 +19,7 @@ class TrialByTrial : public BatchStream {
   const std::vector<ColumnSpec> &Schema() const override { return builder_.Schema(); }
 
   Result<std::optional<Batch>> Next() override {
-    const auto most = static_cast<size_t>(request_->batch_rows);
-    while (builder_.Rows() < most && next_ < trials_.size()) SMD_RETURN_IF_ERROR(Advance());
+    while (!builder_.IsFull() && next_ < trials_.size()) SMD_RETURN_IF_ERROR(Advance());
     if (builder_.Rows() == 0) return std::optional<Batch>();
     return std::optional<Batch>(builder_.Take());
   }

@@ -15,8 +15,9 @@ SMD_BEGIN_DECLS
 
 /* ---- life ---------------------------------------------------------------- */
 
-/* Opens a hook that records into out_dir.  Nothing is written and no thread runs
- * before the first tensor is saved.  If another process already records into out_dir
+/* Opens a hook that records into out_dir.  Writes nothing and starts no thread: the first
+ * step that saves something makes the folder and claims it, and the first tensor that is saved
+ * starts the writer.  If another process already records into out_dir
  * (num_workers 1), or this worker is not included, the hook accepts every call and
  * writes nothing.
  *

@@ -93,7 +93,8 @@ SMD_FALLIBLE smd_trial_modes(smd_trial *trial, smd_integers **out) SMD_NOEXCEPT;
 SMD_FALLIBLE smd_trial_mode_step(smd_trial *trial, int64_t global_step, int64_t *step_out,
                                  smd_mode *mode_out) SMD_NOEXCEPT;
 
-/* Returns the global step of a mode step, or -1 if the step was not seen.
+/* Returns the global step of a mode step, or -1 if the step was not seen.  With
+ * SMD_MODE_GLOBAL, returns `mode_step`, seen or not.
  *
  * Fails: as smd_trial_refresh().
  * Thread: any.   Since: 1.0 */

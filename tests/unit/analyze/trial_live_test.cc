@@ -235,6 +235,24 @@ TEST_F(WaitingTest, TheEndIsNoticedWhileWaiting) {
   EXPECT_THAT(waits_, ElementsAre(milliseconds(50), seconds(1)));
 }
 
+TEST_F(WaitingTest, TheDelayAtTheEndIsNoLongerThanTheWait) {
+  options_.end_delay = seconds(60);
+  PutStep(0);
+  PutEndMarker(*store_, clock_.WallSeconds());
+  const auto before = clock_.Monotonic();
+  // Slices of a wait, as languages make them, so that an interrupt comes through.
+  for (int i = 1; i <= 4; ++i) {
+    EXPECT_EQ(WaitAtMost(seconds(10), 1).GetCode(), Code::kTimeout);
+    EXPECT_EQ(clock_.Monotonic() - before, seconds(10) * i);
+  }
+  PutStep(1);
+  Expect(WaitAtMost(seconds(10), 1));
+  EXPECT_FALSE(TheTrial().HasEnded());
+  EXPECT_EQ(WaitAtMost(seconds(40), 2).GetCode(), Code::kNoMoreData);
+  EXPECT_EQ(clock_.Monotonic() - before, seconds(60));
+  EXPECT_TRUE(TheTrial().HasEnded());
+}
+
 TEST_F(WaitingTest, TheDelayAtTheEndCanBeCancelled) {
   PutEndMarker(*store_, clock_.WallSeconds());
   options_.end_delay = seconds(60);

@@ -32,6 +32,15 @@ class LocalStoreTest : public testing::Test {
     return *std::move(file);
   }
 
+  std::unique_ptr<FileWriter> BegunShared(std::string_view writer, std::string_view text,
+                                          Store::Older older) {
+    auto file = store_->CreateShared("end", writer, older);
+    EXPECT_TRUE(file.IsOk()) << file.GetStatus().Message();
+    const std::array pieces = {Piece{nullptr, AsBytes(text)}};
+    EXPECT_TRUE((*file)->Append(pieces).IsOk());
+    return *std::move(file);
+  }
+
   Status OpenError(const std::string &name) { return store_->Open(name).GetStatus(); }
 
   TemporaryFolder folder_;
@@ -92,22 +101,30 @@ TEST_F(LocalStoreTest, CommitReplacesAnOlderFile) {
   EXPECT_EQ(folder_.Read("file"), "new");
 }
 
-TEST_F(LocalStoreTest, OneMarkerServesAllWhoPutIt) {
-  const auto first = Begun("end", "");
-  const auto second = Begun("end", "");
-  EXPECT_TRUE(first->Commit(false).IsOk());
-  EXPECT_TRUE(second->Commit(false).IsOk());
-  EXPECT_EQ(folder_.Read("end"), "");
+TEST_F(LocalStoreTest, WritersOfOneNameDoNotDisturbEachOther) {
+  const auto first = BegunShared("a", "the first is longer", Store::Older::kReplace);
+  const auto second = BegunShared("b", "second", Store::Older::kReplace);
+  const auto third = BegunShared("c", "", Store::Older::kKeep);
+  EXPECT_TRUE(first->Commit(true).IsOk());
+  EXPECT_EQ(folder_.Read("end"), "the first is longer");
+  EXPECT_TRUE(second->Commit(true).IsOk());
+  EXPECT_EQ(folder_.Read("end"), "second");
+  EXPECT_TRUE(third->Commit(true).IsOk());
+  EXPECT_EQ(folder_.Read("end"), "second");
+}
+
+TEST_F(LocalStoreTest, AFileThatKeepsOlderOnesMayBeTheFirst) {
+  BegunShared("dropped", "nothing", Store::Older::kKeep).reset();
+  EXPECT_TRUE(BegunShared("a", "text", Store::Older::kKeep)->Commit(false).IsOk());
+  EXPECT_EQ(folder_.Read("end"), "text");
+  EXPECT_THAT(*store_->List(""), ElementsAre("end"));
 }
 
 TEST_F(LocalStoreTest, ACommitWhoseFileWasTakenAwayFails) {
   ASSERT_TRUE(store_->WriteText("file", "old", false).IsOk());
-  for (const std::string_view text : {"", "new"}) {
-    const std::string name = text.empty() ? "marker" : "file";
-    const auto file = Begun(name, text);
-    std::filesystem::remove(folder_.Path(name + ".tmp"));
-    EXPECT_FALSE(file->Commit(false).IsOk()) << name;
-  }
+  const auto file = Begun("file", "new");
+  std::filesystem::remove(folder_.Path("file.tmp"));
+  EXPECT_FALSE(file->Commit(false).IsOk());
 }
 
 TEST_F(LocalStoreTest, ADurableCommitIsACommit) {
