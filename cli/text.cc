@@ -1,9 +1,13 @@
 #include "text.h"
 
+#include <locale.h>
+#include <wchar.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cwchar>
 
 namespace smdebug::cli {
 namespace {
@@ -42,13 +46,56 @@ bool IsLayoutControl(std::string_view character) {
   return last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE);
 }
 
-// Returns the offset in `text` after `count` characters.
-size_t Skip(std::string_view text, size_t count) {
-  size_t at = 0;
-  for (; at < text.size(); ++at) {
-    if (!IsContinuation(text[at]) && count-- == 0) break;
+// Knows the columns that characters take on a terminal, whatever the locale of the program is.
+class Columns {
+ public:
+  Columns() : before_(uselocale(Unicode())) {}
+  ~Columns() { uselocale(before_); }
+  Columns(const Columns &) = delete;
+  Columns &operator=(const Columns &) = delete;
+
+  // Removes the first character from `text`, and returns its columns: 2 for those of East Asia, 0
+  // for marks that combine with the one before.
+  static size_t Take(std::string_view *text) {
+    const size_t size = std::max<size_t>(CharacterSize(*text), 1);
+    std::mbstate_t state{};
+    wchar_t character = 0;
+    const bool is_known = std::mbrtowc(&character, text->data(), size, &state) <= size;
+    text->remove_prefix(size);
+    const int columns = is_known ? wcwidth(character) : 1;
+    return columns < 0 ? 1 : static_cast<size_t>(columns);
   }
-  return at;
+
+ private:
+  static locale_t Unicode() {
+    static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return locale;
+  }
+
+  const locale_t before_;
+};
+
+// Returns the size of the longest beginning of `text` that takes at most so many columns.
+size_t SizeWithin(std::string_view text, size_t columns) {
+  const Columns known;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view after = rest;
+    const size_t more = Columns::Take(&after);
+    if (more > columns) break;
+    columns -= more;
+    rest = after;
+  }
+  return text.size() - rest.size();
+}
+
+// Returns the size of the shortest beginning of `text` after which at most so many columns follow.
+size_t SizeBefore(std::string_view text, size_t columns) {
+  size_t left = WidthOf(text);
+  const Columns known;
+  std::string_view rest = text;
+  while (!rest.empty() && left > columns) left -= Columns::Take(&rest);
+  return text.size() - rest.size();
 }
 
 // Returns the size of the first word.  A number and "%" are one.
@@ -63,7 +110,8 @@ size_t EndOfWord(std::string_view text) {
 // Returns the size of the part of a long word, such as a tensor's name, that fits a line: up to a
 // separator in its second half, if there is one.
 size_t PartOfWord(std::string_view word, size_t width) {
-  const size_t most = Skip(word, width);
+  const size_t first = std::max<size_t>(CharacterSize(word), 1);
+  const size_t most = std::max(SizeWithin(word, width), first);
   const size_t separator = word.substr(0, most).find_last_of("./_");
   return separator == std::string_view::npos || separator < most / 2 ? most : separator + 1;
 }
@@ -91,11 +139,10 @@ std::string Printable(std::string_view text) {
 }
 
 size_t WidthOf(std::string_view text) {
-  size_t count = 0;
-  for (const char byte : text) {
-    if (!IsContinuation(byte)) ++count;
-  }
-  return count;
+  const Columns known;
+  size_t columns = 0;
+  while (!text.empty()) columns += Columns::Take(&text);
+  return columns;
 }
 
 std::string Shortened(std::string_view text, size_t width) {
@@ -103,8 +150,8 @@ std::string Shortened(std::string_view text, size_t width) {
   if (has <= width) return std::string(text);
   if (width == 0) return "";
   const size_t tail = (width - 1) / 2;
-  const std::string_view head = text.substr(0, Skip(text, width - 1 - tail));
-  return std::string(head) + "…" + std::string(text.substr(Skip(text, has - tail)));
+  const std::string_view head = text.substr(0, SizeWithin(text, width - 1 - tail));
+  return std::string(head) + "…" + std::string(text.substr(SizeBefore(text, tail)));
 }
 
 std::string Padded(std::string_view text, size_t width, bool to_the_right) {
@@ -152,6 +199,7 @@ std::vector<std::string> Wrap(std::string_view text, size_t width, LongWords lon
       }
       while (long_words == LongWords::kSplit && width > 0 && WidthOf(word) > width) {
         const std::string_view part = word.substr(0, PartOfWord(word, width));
+        if (part.size() == word.size()) break;  // a single wide character
         lines.emplace_back(part);
         word.remove_prefix(part.size());
       }

@@ -11,13 +11,13 @@ namespace smdebug::cli {
 // Names come from files, and must neither control a terminal nor look like other names.
 std::string Printable(std::string_view text);
 
-// Returns the number of characters; each counts as one column.
+// Returns the columns that the text takes on a terminal: characters of East Asia take two.
 size_t WidthOf(std::string_view text);
 
-// Returns at most `width` characters, with "…" instead of the middle: names differ at both ends.
+// Returns at most `width` columns, with "…" instead of the middle: names differ at both ends.
 std::string Shortened(std::string_view text, size_t width);
 
-// Pads the text with blanks after (or before) it to `width` characters.
+// Pads the text with blanks after (or before) it to `width` columns.
 std::string Padded(std::string_view text, size_t width, bool to_the_right = false);
 
 std::string Join(const std::vector<std::string> &texts, std::string_view between);
@@ -30,7 +30,7 @@ std::vector<std::string> Lines(std::string_view text);
 
 enum class LongWords { kKeep, kSplit };
 
-// Breaks the text between words into lines of at most `width` characters.  A longer word gets a
+// Breaks the text between words into lines of at most `width` columns.  A longer word gets a
 // line of its own, or is split, if possible after ".", "/" or "_".
 std::vector<std::string> Wrap(std::string_view text, size_t width,
                               LongWords long_words = LongWords::kKeep);

@@ -245,12 +245,12 @@ def test_old_findings_cause_no_alerts_if_the_first_listing_failed(job, tmp_path)
     assert not (tmp_path / "alert").exists()
 
 
-@pytest.mark.parametrize("path", ["runs", "./runs", "r*s"])
+@pytest.mark.parametrize("path", ["runs", "./runs"])
 def test_runs_stay_while_they_cannot_be_listed(job, tmp_path, path):
     job.record(2)
     job.close()
     with Served(tmp_path, path) as served:
-        run = served.id_of("job" if "*" not in path else "runs/job")
+        run = served.id_of("job")
         away = break_link(tmp_path / "runs")
         until(lambda: problems_of(served))
         assert [row["id"] for row in served.rows()] == [run]

@@ -133,20 +133,22 @@ def test_conditions_reach_the_scan():
 
 
 @pytest.mark.parametrize(
-    ("given", "where", "rows"),
+    ("given", "means", "where"),
     [
-        ([("tensor", "val_loss")], "name = 'loss'", 0),
-        ([("regex", "^val_")], "name = 'loss'", 0),
-        ([("mode", "EVAL")], "mode = 'TRAIN'", 0),
-        ([("trial", "^a$")], "trial = 'b'", 0),
-        ([("first", "4")], "step > 2 and name = 'loss'", 12),
-        ([("first", "4"), ("end", "6")], "step < 9", 4),
-        ([("end", "4")], "step >= 8", 0),
+        ([("tensor", "val_loss")], "name = 'val_loss'", "name = 'loss'"),
+        ([("regex", "^val_")], "name = 'val_loss'", "name = 'loss'"),
+        ([("mode", "EVAL")], "mode = 'EVAL'", "mode = 'TRAIN'"),
+        ([("trial", "^a$")], "trial = 'a'", "trial = 'b'"),
+        ([("first", "4")], "step >= 4", "step > 2 and name = 'loss'"),
+        ([("first", "4"), ("end", "6")], "step between 4 and 5", "step < 9"),
+        ([("end", "4")], "step < 4", "step >= 8"),
+        ([("first", "8")], "step >= 8", "step < 4"),
     ],
 )
-def test_conditions_do_not_widen_what_is_given(healthy, given, where, rows):
+def test_conditions_do_not_widen_what_is_given(healthy, whole, given, means, where):
     query = Query(f"select count(*) from scalars where {where}", [healthy], given)
-    assert list(query.rows()) == [[(rows,)]]
+    [wanted] = whole.sql(f"select count(*) from scalars where {means} and {where}").fetchall()
+    assert list(query.rows()) == [[wanted]]
 
 
 @pytest.mark.parametrize(
@@ -207,6 +209,12 @@ def test_the_table(way, healthy):
         "b      loss       0.166667\n"
         "b      val_loss   0.153846\n"
     ).replace("         LEAST", "          LEAST")
+
+
+def test_wide_characters_keep_the_columns_in_line(healthy):
+    sql = "select * from (values ('実験', 1), ('e\u0301t\u00e9', 2), ('abcd', 3)) v(run, x) where (select count(*) from scalars) > 0"
+    printed = output(healthy, "query", sql, healthy).splitlines()
+    assert printed == ["RUN   X", "実験  1", "e\u0301t\u00e9   2", "abcd  3"]
 
 
 def test_csv_and_json_are_exact(healthy, tmp_path):

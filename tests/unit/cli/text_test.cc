@@ -35,6 +35,21 @@ TEST(TextTest, LongWordsAreKeptOrSplitAtSeparators) {
   EXPECT_THAT(Wrap("ab", 0, LongWords::kSplit), ElementsAre("ab"));
 }
 
+TEST(TextTest, WideCharactersTakeTwoColumns) {
+  EXPECT_EQ(WidthOf("run"), 3U);
+  EXPECT_EQ(WidthOf("実験-1"), 6U);
+  EXPECT_EQ(WidthOf("e\xCC\x81t\xC3\xA9"), 3U);  // a mark that combines
+  EXPECT_EQ(WidthOf("\xff\xfe"), 2U);
+  EXPECT_EQ(Padded("実験", 6), "実験  ");
+  EXPECT_EQ(Padded("実験", 6, true), "  実験");
+  EXPECT_EQ(Shortened("実験の結果", 10), "実験の結果");
+  EXPECT_EQ(Shortened("実験の結果", 9), "実験…結果");
+  EXPECT_EQ(Shortened("実験の結果", 8), "実験…果");
+  EXPECT_EQ(Shortened("実験の結果", 3), "…");
+  EXPECT_THAT(Wrap("実験の結果", 4, LongWords::kSplit), ElementsAre("実験", "の結", "果"));
+  EXPECT_THAT(Wrap("実験", 1, LongWords::kSplit), ElementsAre("実", "験"));
+}
+
 TEST(TextTest, SplittingKeepsCharactersWhole) {
   EXPECT_THAT(Wrap("\u00e4\u00f6\u00fc\u00df", 3, LongWords::kSplit),
               ElementsAre("\u00e4\u00f6\u00fc", "\u00df"));

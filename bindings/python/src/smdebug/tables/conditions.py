@@ -106,9 +106,9 @@ def narrowing(given: Iterable[Option], found: Sequence[Option]) -> List[Option]:
     wanted = dict(found)
     narrower = [each for each in found if each[0] not in taken | {"first", "end"}]
     first = max(int(limits.get("first", 0)), int(wanted.get("first", 0)))
+    end = min(int(each["end"]) if "end" in each else MOST_STEP for each in (limits, wanted))
     if "first" in wanted:
         narrower.append(("first", str(first)))
-    if "end" in wanted:
-        end = min(int(limits.get("end", MOST_STEP)), int(wanted["end"]))
+    if "end" in wanted or end < first:
         narrower.append(("end", str(max(first, end))))
     return narrower

@@ -7,6 +7,7 @@ import datetime
 import json
 import math
 import re
+import unicodedata
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Sequence, TextIO
 
 from smdebug.tables.query import Query, Row
@@ -96,7 +97,7 @@ def _write_table(names: Sequence[str], rows: Iterable[Sequence[Row]], out: TextI
             break
     cells = [[_cell(value) for value in row] for row in first]
     titles = [name.upper() if name.isidentifier() else _escaped(name) for name in names]
-    widths = [max([len(title), *map(len, column)]) for title, *column in zip(titles, *cells)]
+    widths = [max(map(_width, column)) for column in zip(titles, *cells)]
     is_number = [_is_number(column) for column in zip(*first)] or [False] * len(titles)
     for row in [titles, *cells]:
         out.write(_line(row, widths, is_number))
@@ -111,11 +112,20 @@ def _is_number(values: Sequence[object]) -> bool:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], is_number: Sequence[bool]) -> str:
-    padded = [
-        cell.rjust(width) if right else cell.ljust(width)
-        for cell, width, right in zip(cells, widths, is_number)
-    ]
+    padded = []
+    for cell, width, right in zip(cells, widths, is_number):
+        blanks = " " * (width - _width(cell))
+        padded.append(blanks + cell if right else cell + blanks)
     return "  ".join(padded).rstrip() + "\n"
+
+
+def _width(text: str) -> int:
+    """Returns the columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(each) in ("W", "F") for each in text)
+    marks = sum(unicodedata.category(each) in ("Mn", "Me", "Cf") for each in text)
+    return len(text) + wide - marks
 
 
 def _cell(value: Any) -> str:
