@@ -1,4 +1,5 @@
 // Finds workers whose weights differ from those of the other workers.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -111,7 +112,11 @@ class WorkerDivergence final : public Rule {
     if (is_new) tensors_.emplace_back(sample.Tensor(), std::vector<Replicas>());
     for (Replicas &replicas : tensors_[place->second].second) {
       if (!AreOfOnePart(replicas.front(), replica)) continue;
-      replicas.push_back(std::move(replica));
+      // A job may save a tensor twice in a step, and change it in between.
+      const bool is_known =
+          std::any_of(replicas.begin(), replicas.end(),
+                      [&](const Replica &each) { return each.worker == replica.worker; });
+      if (!is_known) replicas.push_back(std::move(replica));
       return;
     }
     tensors_[place->second].second.push_back({std::move(replica)});

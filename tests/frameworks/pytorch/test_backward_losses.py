@@ -15,7 +15,8 @@ from test_loss_graphs import CROSS_ENTROPY, batch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from smdebug.pytorch import emptiness, loss_graphs
+from smdebug.pytorch import emptiness
+from smdebug.pytorch.losses import graphs
 from smdebug.rules import RuleSet
 
 ORIGINAL = torch.autograd.backward
@@ -310,7 +311,7 @@ def test_failures_in_a_loss_and_at_the_end_stay_in_the_hook(
     def failing(*_: Any) -> None:
         raise OSError("a failure")
 
-    monkeypatch.setattr(loss_graphs, "are_of_parts", failing)
+    monkeypatch.setattr(graphs, "are_of_parts", failing)
     monkeypatch.setattr(emptiness, "_warnings", failing)
     model, loss = nn.Linear(8, 3), nn.CrossEntropyLoss()
     hook = smd.Hook(out_dir, save_config=EVERY, raise_errors=False)

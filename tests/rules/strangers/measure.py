@@ -30,7 +30,7 @@ from typing import Any
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 os.environ.setdefault("KERAS_BACKEND", "jax")
 HERE = Path(__file__).parent
-WRITERS = ("fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
+WRITERS = ("fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
 sys.path.append(str(HERE.parent))
 
 import numpy as np

@@ -65,6 +65,15 @@ TEST(WorkerDivergenceTest, AWorkerThatComesLaterIsComparedFromItsSecondStepOn) {
   EXPECT_THAT(Evaluate(kRule, {{"bitwise", "true"}}, source).Steps(), ElementsAre(2, 4));
 }
 
+TEST(WorkerDivergenceTest, ATensorThatAWorkerSavesTwiceInAStepIsNoReplica) {
+  FakeSource source;
+  source.Step(0).By("a").Save("w.weight", {1, 2}).Save("w.weight", {1, 3});
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+  source.Step(1).By("a").Save("w.weight", {1, 2}).Save("w.weight", {1, 3});
+  source.By("b").Save("w.weight", {1, 2});
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
 config::Placement HalfFrom(int64_t offset) { return {{4}, {offset}, {2}, false, {}, {}}; }
 
 TEST(WorkerDivergenceTest, PartsOfATensorMayDiffer) {

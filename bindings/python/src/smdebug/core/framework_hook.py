@@ -227,9 +227,9 @@ include_regex, include_collections, save_all, include_workers, options
             self.logger.warning("for the %dth time: %s", times, finding)
 
     def take_findings(self) -> List[Finding]:
-        heard = list(self._heard)
+        findings = [*self._heard, *super().take_findings()]
         self._heard.clear()
-        return heard + super().take_findings()
+        return findings[-_MOST_HEARD:]
 
     @property
     def _saves_step(self) -> bool:

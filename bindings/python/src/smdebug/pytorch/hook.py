@@ -33,7 +33,7 @@ from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.containers import parts_of
 from smdebug.pytorch.emptiness import warn_of_emptiness
 from smdebug.pytorch.late_entry import PLAIN
-from smdebug.pytorch.loss_modules import collections_of
+from smdebug.pytorch.losses.modules import collections_of
 from smdebug.pytorch.models import (
     RegisteredModel, called_parts, collection_of_inputs, module_name,
 )  # fmt: skip

@@ -15,7 +15,8 @@ from smdebug.pytorch.callbacks import OnGradient, OnHeldGradient
 from smdebug.pytorch.collected import Collected
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.layer_settings import LayerSettings
-from smdebug.pytorch.loss_graphs import LossGraphs
+from smdebug.pytorch.losses.graphs import LossGraphs
+from smdebug.pytorch.losses.returned import ReturnedLosses
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import (
     MissingUpdates,
@@ -23,7 +24,6 @@ from smdebug.pytorch.optimizers import (
     missing_gradients,
     settings_of,
 )
-from smdebug.pytorch.returned_losses import ReturnedLosses
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
 from smdebug.pytorch.shards import Parts
 from smdebug.pytorch.torch_state import in_backward, is_generating, is_probing, was_compiled

@@ -6,8 +6,8 @@ import re
 from typing import Any, Dict, List, Set, Tuple
 
 from smdebug import _raw
-from smdebug.pytorch.backward_losses import BackwardLosses
-from smdebug.pytorch.loss_nodes import (
+from smdebug.pytorch.losses.backward import BackwardLosses
+from smdebug.pytorch.losses.nodes import (
     CLASSES,
     LossInputs,
     are_of_parts,
@@ -15,7 +15,7 @@ from smdebug.pytorch.loss_nodes import (
     is_over,
     losses_behind,
 )
-from smdebug.pytorch.unnamed_losses import UnnamedLosses
+from smdebug.pytorch.losses.unnamed import UnnamedLosses
 
 __all__ = ["LossGraphs"]
 

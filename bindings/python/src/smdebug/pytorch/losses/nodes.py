@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from smdebug.core.utils import import_framework
-from smdebug.pytorch.loss_modules import counts_positives_less
+from smdebug.pytorch.losses.modules import counts_positives_less
 
 __all__ = [
     "CLASSES",

@@ -7,7 +7,7 @@ from typing import Any, Callable, List, Tuple
 
 from smdebug.pytorch.host_copies import is_capturing
 from smdebug.pytorch.late_entry import PLAIN
-from smdebug.pytorch.loss_nodes import (
+from smdebug.pytorch.losses.nodes import (
     LossInputs,
     LossNode,
     inputs_of,

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, MutableSet, NamedTuple, Optional, 
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.host_copies import is_capturing
 from smdebug.pytorch.late_entry import PLAIN, version_of
-from smdebug.pytorch.loss_nodes import LossInputs, inputs_of, is_over, losses_behind, unscaled
+from smdebug.pytorch.losses.nodes import LossInputs, inputs_of, is_over, losses_behind, unscaled
 from smdebug.pytorch.patch import Patch
 from smdebug.pytorch.torch_state import in_backward, is_compiling
 
