@@ -23,6 +23,12 @@ class Doubled(nn.Module):
         return 2 * F.cross_entropy(scores, targets)
 
 
+def symmetric(scores: Tensor) -> Tensor:
+    """What pairs are compared by in both directions."""
+    targets = torch.arange(len(scores))
+    return F.cross_entropy(scores, targets) + F.cross_entropy(scores.T, targets)
+
+
 def batch(classes: int = 3) -> Tuple[Tensor, Tensor]:
     x = torch.randn(32, 8)
     return x, x[:, :classes].argmax(1)
@@ -93,6 +99,12 @@ CROSS_ENTROPY = "loss/CrossEntropyLoss_input_"
         (lambda s, y: F.cross_entropy(s, y) + F.cross_entropy(s[:9], y[:9]),
          "loss/term/CrossEntropyLoss_input_", [[32, 3], [32], [9, 3], [9]]),
         (lambda s, y: nn.CrossEntropyLoss()(s, y), CROSS_ENTROPY, [[32, 3], [32]]),
+        (lambda s, y: symmetric(s @ s.T) / 2, CROSS_ENTROPY, [[32, 32], [32]] * 2),
+        (lambda s, y: 0.5 * symmetric(s @ s.T), CROSS_ENTROPY, [[32, 32], [32]] * 2),
+        # These are at another level than each of their parts.
+        (lambda s, y: symmetric(s @ s.T), "loss/term/CrossEntropyLoss_input_", [[32, 32], [32]] * 2),
+        (lambda s, y: (F.cross_entropy(s, y) + F.cross_entropy(s @ s.T, torch.arange(32))) / 2,
+         "loss/term/CrossEntropyLoss_input_", [[32, 3], [32], [32, 32], [32]]),
     ],
 )  # fmt: skip
 def test_what_functions_compute_losses_from(

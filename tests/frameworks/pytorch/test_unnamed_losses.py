@@ -114,6 +114,53 @@ def test_it_is_not_saved_besides_others(out_dir, settings):
     assert not names_in(trial)
 
 
+def give(*names: str) -> Callable[[Any, Tensor], None]:
+    """Records the loss by names, as a tensor, or as a number by those that end with ()."""
+
+    def record(hook: Any, loss: Tensor) -> None:
+        for name in names:
+            is_number = name.endswith("()")
+            hook.record_tensor_value(name.rstrip("()"), loss.item() if is_number else loss)
+
+    return record
+
+
+def test_a_metric_is_no_loss(out_dir):
+    trial, found = train(out_dir, cross_entropy, give=give("accuracy()"))
+    assert not found
+    assert names_in(trial) == {OUTPUT}
+    assert trial.tensor_names(collection="losses") == [OUTPUT]
+
+
+@pytest.mark.parametrize(
+    ("names", "settings", "losses"),
+    [
+        (["triplet"], {}, ["triplet_output_0"]),
+        (["triplet", "loss"], {}, ["loss_output_0"]),
+        (["triplet", "kl"], {}, []),
+        (["triplet"], {"optimizers": 2}, []),
+        (["triplet"], {"rules": False}, []),
+    ],
+)
+def test_a_loss_may_have_any_name(out_dir, names, settings, losses):
+    def own(scores: Tensor, y: Tensor) -> Tensor:
+        return -scores.log_softmax(1)[torch.arange(len(y)), y].mean()
+
+    trial, found = train(out_dir, own, give=give(*names), **settings)
+    assert not found
+    assert [name for name in trial.tensor_names() if name.endswith("_output_0")] == losses
+
+
+def test_such_a_loss_is_judged(out_dir):
+    def shuffled(scores: Tensor, y: Tensor) -> Tensor:
+        return -scores.log_softmax(1)[torch.arange(len(y)), y[torch.randperm(32)]].mean()
+
+    _, found = train(out_dir, shuffled, give=give("objective"))
+    assert {(each.rule, each.first.tensor) for each in found} == {
+        ("LossNotDecreasing", "objective_output_0")
+    }
+
+
 def test_losses_of_another_training_are_not_its_own(out_dir):
     """Its hook is open, and its last step, while another model is trained."""
     models = [nn.Linear(8, 3), nn.Linear(8, 3)]

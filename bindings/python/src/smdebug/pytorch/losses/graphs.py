@@ -95,7 +95,10 @@ class LossGraphs:
 
         With `is_scaled` the hook records it before it was divided.
         """
-        if self._tries.get(name, 0) >= _MOST_TRIES or not hasattr(loss, "grad_fn"):
+        if not hasattr(loss, "grad_fn"):
+            return
+        self._unnamed.note(name, loss)
+        if self._tries.get(name, 0) >= _MOST_TRIES:
             return
         try:
             if self._is_wanted(name):
@@ -132,8 +135,13 @@ class LossGraphs:
     def _save_all(self, name: str, losses: List[Tuple[LossInputs, bool]]) -> None:
         self._tries[name] = 0
         self._read.add(name)
+        # Two cross entropies that are whole are the halves of a symmetric loss.
+        is_pair = len(losses) == 2 and all(
+            is_whole and inputs.kind == "CrossEntropyLoss" for inputs, is_whole in losses
+        )
         for inputs, is_whole in losses:
-            self._save(name if is_whole and len(losses) == 1 else f"{name}/term", inputs)
+            is_alone = is_pair or (is_whole and len(losses) == 1)
+            self._save(name if is_alone else f"{name}/term", inputs)
 
     def _save_wanted(self, name: str, losses: List[Tuple[LossInputs, bool]]) -> None:
         if self._is_wanted(name):

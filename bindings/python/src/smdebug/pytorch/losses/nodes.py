@@ -88,7 +88,8 @@ def losses_behind(root: Any, is_scaled: bool = False) -> Iterator[LossNode]:
             return
         node, path = ahead.pop(0)
         if node.name() in CLASSES:
-            yield LossNode(node, _is_whole(node, path, is_scaled))
+            is_whole = _is_whole(node, path, is_scaled) or _is_half_of_symmetric(path)
+            yield LossNode(node, is_whole)
             continue
         if _is_outer_difference(node) and {each.name() for each in path} <= _AFTER_DIFFERENCES:
             yield LossNode(node, True)
@@ -108,6 +109,27 @@ def _is_whole(node: Any, path: List[Any], is_scaled: bool) -> bool:
     if reduction == _NONE:
         same.add("MeanBackward0")
     return all(each.name() in same or _is_by_one(each) for each in path)
+
+
+def _is_half_of_symmetric(path: List[Any]) -> bool:
+    """Reports whether the path leads to one of two losses whose mean is taken, of pairs compared in
+    both directions: then each has the samples of the batch as its classes."""
+    if len(path) != 2 or path[0].name() not in _SCALES or path[1].name() != "AddBackward0":
+        return False
+    factor = _saved(path[0], "other")
+    if factor is None or factor.dim() != 0 or factor.device.type != "cpu":
+        return False
+    if factor != (2 if path[0].name() == "DivBackward0" else 0.5):
+        return False
+    terms = [each for each, _ in path[1].next_functions if each is not None]
+    return len(terms) == 2 and all(_compares_batch(each) for each in terms)
+
+
+def _compares_batch(node: Any) -> bool:
+    if node.name() not in CLASSES or getattr(node, "_saved_reduction", _NONE) in (_NONE, _SUM):
+        return False
+    scores = _outputs_of(node)[1]
+    return scores is not None and scores.dim() == 2 and scores.shape[0] == scores.shape[1]
 
 
 def _is_by_one(node: Any) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from typing import Any, Callable, List, Tuple
+from typing import Any, Callable, List, Set, Tuple
 
+from smdebug.core.collection import CollectionKeys
+from smdebug.core.utils import match_inc
 from smdebug.pytorch.host_copies import is_capturing
 from smdebug.pytorch.late_entry import PLAIN
 from smdebug.pytorch.losses.nodes import (
@@ -32,6 +35,9 @@ class UnnamedLosses:
     as a sum with others, only the latter is saved: it need not fall.  With several optimizers
     nothing is saved: passes are those of opponents, in turns that no hook knows.
 
+    A script may give its loss a name that says nothing of losses, such as "triplet".  A single number
+    with a graph that it records in a step, where nothing else is a loss, is one for rules.
+
     Parameters
     ----------
     hook : smdebug.pytorch.Hook
@@ -46,6 +52,8 @@ class UnnamedLosses:
         self._updates = 0
         self._vain = 0  # passes without such a loss
         self._has_ended = False
+        self._others: Set[str] = set()  # recorded numbers whose names say nothing of losses
+        self._with_graph: Set[str] = set()  # those of the open step that have a graph
         self._thread = 0
 
     @property
@@ -57,14 +65,30 @@ class UnnamedLosses:
         """Saves nothing more."""
         self._has_ended = True
 
+    def note(self, name: str, value: Any) -> None:
+        """Notes a number that the script records."""
+        if self._has_ended or value.numel() != 1 or name.startswith("scalar/"):
+            return
+        expressions = self._hook.get_collection(CollectionKeys.LOSSES).include_regex
+        if not match_inc(f"{name}_output_0", expressions):
+            self._others.add(name)
+            if value.grad_fn is not None:
+                self._with_graph.add(name)
+
     def end_step(self) -> None:
         """Notes what the step was that ends."""
         hook = self._hook
         self._thread = threading.get_ident()
-        if hook._losses_seen or len(hook._optimizers) > 1:
+        with_graph, self._with_graph = self._with_graph, set()
+        if self._has_ended:
+            return
+        if not hook._losses_seen <= self._others or len(hook._optimizers) > 1:
             self.end()
         elif hook._has_rules and hook._applied:
             self._updates += 1
+            if len(with_graph) == 1:
+                hook._tell(CollectionKeys.LOSSES, f"^{re.escape(*with_graph)}_output_")
+                self.end()
 
     def on_backward(self, roots: Any) -> None:
         """Saves the losses at the roots of a pass, if it may be one of the hook's models.
