@@ -19,8 +19,10 @@ constexpr std::string_view kDropout = "dropout/";
 constexpr std::string_view kTrainingMode = "training_mode/";
 constexpr std::string_view kStatistics = "initial_statistics/";
 constexpr std::string_view kRates = "learning_rate/";
+// How far an optimizer's first beta is above its second.
+constexpr std::string_view kBetas = "beta_excess/";
 
-enum Role : size_t { kOfDropout, kOfMode, kOfStatistics, kOfRate };
+enum Role : size_t { kOfDropout, kOfMode, kOfStatistics, kOfRate, kOfBetas };
 
 struct Limits {
   double dropout;
@@ -38,6 +40,7 @@ class UnusualSettings final : public Rule {
     if (tensor.starts_with(kDropout)) return kOfDropout;
     if (tensor.starts_with(kTrainingMode)) return kOfMode;
     if (tensor.starts_with(kStatistics)) return kOfStatistics;
+    if (tensor.starts_with(kBetas)) return kOfBetas;
     if (tensor.starts_with(kRates) && limits_.updates > 0) return kOfRate;
     return {};
   }
@@ -50,6 +53,7 @@ class UnusualSettings final : public Rule {
       case kOfDropout: return CheckDropout(sample, *number);
       case kOfMode: return CheckMode(sample, *number);
       case kOfStatistics: return CheckStatistics(sample, *number);
+      case kOfBetas: return CheckBetas(sample, *number);
       default: warmups_.Add(sample, *number);
     }
   }
@@ -69,6 +73,17 @@ class UnusualSettings final : public Rule {
       return StrCat("the dropout '", sample.Tensor().substr(kDropout.size()), "' drops ",
                     Shortest(100 * probability),
                     " % of its input: the probability that PyTorch takes is that of a 0");
+    });
+  }
+
+  void CheckBetas(const Sample &sample, double excess) {
+    if (!(excess > 0) || !IsTraining(sample.Place().mode)) return;
+    if (!told_.insert(std::string(sample.Tensor())).second) return;
+    culprits_.Offer(sample, {excess, excess, 0, "betas"}, [&] {
+      return StrCat("the first beta of '", sample.Tensor().substr(kBetas.size()), "' is ",
+                    Shortest(excess),
+                    " above the second: they are swapped, so that squares of gradients are "
+                    "forgotten before gradients");
     });
   }
 
@@ -122,7 +137,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 }  // namespace
 
 const RuleSpec kUnusualSettings = {
-    "UnusualSettings", "a dropout, a mode or a schedule is set as nobody would on purpose",
+    "UnusualSettings",
+    "a dropout, a mode, a schedule or an optimizer is set as nobody would on purpose",
     kParameters, Make};
 
 }  // namespace smdebug::rules

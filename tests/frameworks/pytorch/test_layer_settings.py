@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from functools import partial
 from typing import Any, Callable, List
 
 import pytest
@@ -75,6 +76,33 @@ def checks_of(*arguments: Any, **settings: Any) -> List[Any]:
 )
 def test_a_dropout_of_most_inputs_is_found(out_dir, model, tensors):
     assert checks_of(out_dir, model) == [("dropout", tensor) for tensor in tensors]
+
+
+@pytest.mark.parametrize("is_registered", [True, False])
+@pytest.mark.parametrize(
+    ("make", "tensors"),
+    [
+        (partial(torch.optim.Adam, betas=(0.999, 0.9)), ["beta_excess/Adam_0"]),
+        (partial(torch.optim.Adam, betas=(0.9, 0.9)), []),
+        (partial(torch.optim.SGD, lr=0.1), []),
+    ],
+)
+def test_swapped_betas_are_found(out_dir, make, tensors, is_registered):
+    if not hasattr(torch.optim.optimizer, "register_optimizer_step_pre_hook"):
+        is_registered = True  # PyTorch 1 tells nothing of other optimizers
+    model = sequential(nn.ReLU())
+    optimizer = make(model.parameters())
+    with smd.Hook(out_dir, save_config=EVERY_STEP, raise_errors=True) as hook:
+        hook.attach(RuleSet().add("UnusualSettings"))
+        hook.register_module(model)
+        if is_registered:
+            hook.register_optimizer(optimizer)
+        for _ in range(20):
+            optimizer.zero_grad()
+            model(torch.randn(8, 20)).square().mean().backward()
+            optimizer.step()
+    found = [(each.check, each.tensor) for each in hook.take_findings()]
+    assert found == [("betas", tensor) for tensor in tensors]
 
 
 def in_training(model: nn.Module) -> None:

@@ -29,6 +29,18 @@ TEST(UnusualSettingsTest, ADropoutOfMostInputsIsTold) {
             "that of a 0");
 }
 
+TEST(UnusualSettingsTest, SwappedBetasAreFoundOnce) {
+  FakeSource source;
+  for (int64_t step = 0; step < 3; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("beta_excess/Adam_0", {0.099});
+  }
+  const Evaluated evaluated = Find(source);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("betas"));
+  EXPECT_EQ(evaluated.findings[0].message,
+            "the first beta of 'Adam_0' is 0.099 above the second: they are swapped, so that "
+            "squares of gradients are forgotten before gradients");
+}
+
 TEST(UnusualSettingsTest, EvaluationsInTrainingModeAreFound) {
   FakeSource source;
   int64_t step = 0;

@@ -144,7 +144,8 @@ def has_gradients(optimizer: Any) -> bool:
 
 
 def settings_of(optimizer: Any, name: str) -> List[Tuple[str, Any]]:
-    """Returns the name and the value of each group's learning rate and weight decay.
+    """Returns the name and the value of each group's learning rate and weight decay, and of betas
+    that are swapped.
 
     Returns nothing for an update without gradients, as of another model's parameters: it applies
     nothing at this rate.
@@ -156,7 +157,21 @@ def settings_of(optimizer: Any, name: str) -> List[Tuple[str, Any]]:
         for number, group in enumerate(optimizer.param_groups)
         for key, collection in (("lr", "learning_rate"), ("weight_decay", "weight_decay"))
         if group.get(key) is not None
-    ]
+    ] + swapped_betas(optimizer, name)
+
+
+def swapped_betas(optimizer: Any, name: str) -> List[Tuple[str, float]]:
+    """Returns, of each group whose first beta is above the second, the difference.
+
+    Then the mean of squared gradients forgets faster than that of gradients.
+    """
+    found = []
+    for number, group in enumerate(optimizer.param_groups):
+        betas = group.get("betas")
+        is_pair = isinstance(betas, (tuple, list)) and len(betas) == 2
+        if is_pair and all(isinstance(beta, float) for beta in betas) and betas[0] > betas[1]:
+            found.append((f"beta_excess/{name}_{number}", betas[0] - betas[1]))
+    return found
 
 
 def _is_within_step(optimizer: Any) -> bool:

@@ -98,7 +98,8 @@ class Unregistered:
     def changed_rates(
         self, optimizer: Any, models: Sequence[RegisteredModel]
     ) -> List[Tuple[str, Any]]:
-        """Returns the name and the learning rate of each group of parameters, if one is new.
+        """Returns the name and the learning rate of each group of parameters, if one is new, and betas
+        that are swapped.
 
         Returns them every few updates anyway: rules may look at some steps only.  Returns nothing
         for an optimizer of other models, or without gradients, or one that has no hash.
@@ -131,7 +132,7 @@ class Unregistered:
             (f"learning_rate/{known.name}_{number}", rate)
             for number, rate in enumerate(rates)
             if rate is not None
-        ]
+        ] + swapped_betas(optimizer, known.name)
 
     def _free_name(self, optimizer: Any) -> str:
         """Returns its class, numbered if another one of it lives."""
