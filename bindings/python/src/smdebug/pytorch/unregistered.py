@@ -9,6 +9,7 @@ from typing import Any, Callable, List, MutableMapping, Optional, Protocol, Sequ
 
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.models import RegisteredModel
+from smdebug.pytorch.optimizers import swapped_betas
 from smdebug.pytorch.torch_state import is_compiling
 
 __all__ = ["Unregistered"]
