@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import Any, Callable, List, Set, Tuple
+from typing import Any, Callable, Dict, List, Set, Tuple
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.utils import match_inc
@@ -22,6 +22,8 @@ from smdebug.pytorch.losses.nodes import (
 __all__ = ["UnnamedLosses"]
 
 _NAME = "backward_loss"
+# Nodes keep their graphs, so only those of the last passes are kept.
+_MOST_ROOTS = 4
 # A script that gives no loss in so many updates gives none.
 _UPDATES = 2
 # After so many passes without a loss of a function, there is none.
@@ -35,8 +37,8 @@ class UnnamedLosses:
     as a sum with others, only the latter is saved: it need not fall.  With several optimizers
     nothing is saved: passes are those of opponents, in turns that no hook knows.
 
-    A script may give its loss a name that says nothing of losses, such as "triplet".  A single number
-    with a graph that it records in a step, where nothing else is a loss, is one for rules.
+    A script may give its loss a name that says nothing of losses, such as "triplet".  For rules, a
+    number that it records is a loss if it is the one root of a backward pass that has a name.
 
     Parameters
     ----------
@@ -53,7 +55,8 @@ class UnnamedLosses:
         self._vain = 0  # passes without such a loss
         self._has_ended = False
         self._others: Set[str] = set()  # recorded numbers whose names say nothing of losses
-        self._with_graph: Set[str] = set()  # those of the open step that have a graph
+        self._recorded: Dict[str, Any] = {}  # the nodes of those of the open step
+        self._roots: List[Any] = []  # the nodes with which its last passes began
         self._thread = 0
 
     @property
@@ -69,25 +72,29 @@ class UnnamedLosses:
         """Notes a number that the script records."""
         if self._has_ended or value.numel() != 1 or name.startswith("scalar/"):
             return
-        expressions = self._hook.get_collection(CollectionKeys.LOSSES).include_regex
-        if not match_inc(f"{name}_output_0", expressions):
+        if name not in self._others:
+            expressions = self._hook.get_collection(CollectionKeys.LOSSES).include_regex
+            if match_inc(f"{name}_output_0", expressions):
+                return
             self._others.add(name)
-            if value.grad_fn is not None:
-                self._with_graph.add(name)
+        if value.grad_fn is not None:
+            self._recorded[name] = value.grad_fn
 
     def end_step(self) -> None:
         """Notes what the step was that ends."""
         hook = self._hook
         self._thread = threading.get_ident()
-        with_graph, self._with_graph = self._with_graph, set()
+        recorded, self._recorded = self._recorded, {}
+        roots, self._roots = self._roots, []
         if self._has_ended:
             return
         if not hook._losses_seen <= self._others or len(hook._optimizers) > 1:
             self.end()
         elif hook._has_rules and hook._applied:
             self._updates += 1
-            if len(with_graph) == 1:
-                hook._tell(CollectionKeys.LOSSES, f"^{re.escape(*with_graph)}_output_")
+            named = [name for name, node in recorded.items() if node in roots]
+            if len(named) == 1:
+                hook._tell(CollectionKeys.LOSSES, f"^{re.escape(*named)}_output_")
                 self.end()
 
     def on_backward(self, roots: Any) -> None:
@@ -101,7 +108,10 @@ class UnnamedLosses:
         for root in roots if isinstance(roots, (list, tuple)) else (roots,):
             if type(root) in PLAIN and root.grad_fn is not None and root.numel() == 1:
                 if not is_capturing(root.device):
-                    self._save_loss(root)
+                    nodes = [node for node, _ in unscaled(root)]
+                    self._roots = [*self._roots[-_MOST_ROOTS:], *nodes]
+                    if not any(node in nodes for node in self._recorded.values()):
+                        self._save_loss(root)
 
     def _save_loss(self, root: Any) -> None:
         found: List[LossNode] = []
