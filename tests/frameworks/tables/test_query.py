@@ -147,7 +147,8 @@ def test_conditions_reach_the_scan():
 )
 def test_conditions_do_not_widen_what_is_given(healthy, whole, given, means, where):
     query = Query(f"select count(*) from scalars where {where}", [healthy], given)
-    [wanted] = whole.sql(f"select count(*) from scalars where {means} and {where}").fetchall()
+    sql = f"select count(*) from scalars where {means} and {where}"
+    [wanted] = whole.cursor().execute(sql).fetchall()
     assert list(query.rows()) == [[wanted]]
 
 
