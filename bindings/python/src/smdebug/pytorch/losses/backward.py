@@ -112,7 +112,7 @@ class BackwardLosses:
         self.listen()
         is_number = type(loss) in PLAIN and loss.numel() == 1 and loss.device.type == "cpu"
         if is_number and loss.grad_fn is None and self._misses.get(name, 0) < _MOST_MISSES:
-            self._expected[name] = float(loss)
+            self._expected[name] = float(loss.detach())
 
     @property
     def has_any(self) -> bool:

@@ -20,6 +20,8 @@ import org.smdebug.raw.Text;
  * evaluates; for another one, that throws an IllegalStateException.
  */
 public final class RuleSet implements AutoCloseable {
+  private static final long NO_STEP = -1;
+
   private final Handle handle;
 
   /**
