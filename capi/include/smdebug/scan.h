@@ -91,7 +91,8 @@ SMD_FALLIBLE smd_scan_schema(const smd_scan *scan, struct ArrowSchema *out) SMD_
  * Fails: INVALID_ARGUMENT (no path, or a condition that the table has not: "trials" has neither
  * tensors nor modes, only "tensors" and "scalars" have collections, and only "findings" rules),
  * NOT_FOUND (a path without trials), UNSUPPORTED (the kind of path), INVALID_CONFIG, IO,
- * PERMISSION. Thread: any.   Since: 1.0 */
+ * PERMISSION.
+ * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_scan_open(const smd_scan *scan, struct ArrowArrayStream *out) SMD_NOEXCEPT;
 
 /* A part of a scan, which can be scanned by itself, on another machine too: by a scan with

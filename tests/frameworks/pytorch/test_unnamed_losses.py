@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any, Callable, List, Optional, Set, Tuple
 
 import pytest
@@ -149,6 +151,31 @@ def test_a_loss_may_have_any_name(out_dir, names, settings, losses):
     trial, found = train(out_dir, own, give=give(*names), **settings)
     assert not found
     assert [name for name in trial.tensor_names() if name.endswith("_output_0")] == losses
+
+
+@pytest.mark.parametrize("is_registered", [True, False])
+def test_a_loss_that_is_recorded_before_its_pass(out_dir, is_registered):
+    model = nn.Linear(8, 3)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP, raise_errors=True)
+    hook.register_module(model)
+    if is_registered:
+        hook.register_optimizer(optimizer)
+    hook.attach(RuleSet().add_all())
+    for _ in range(8):
+        optimizer.zero_grad()
+        loss = model(torch.randn(4, 8)).square().logsumexp(1).mean()
+        hook.record_tensor_value("objective", loss)
+        (loss / 2).backward()
+        optimizer.step()
+    gone = weakref.ref(model.weight)
+    del model, optimizer, loss
+    gc.collect()
+    # What the hook knows of the graph keeps no model.  PyTorch 1 tells no updates of other optimizers.
+    assert is_registered or gone() is None
+    hook.close()
+    losses = smd.create_trial(out_dir).tensor_names(collection="losses")
+    assert losses == ["objective_output_0"] or not is_registered
 
 
 def test_such_a_loss_is_judged(out_dir):

@@ -12,7 +12,8 @@ backward
     The script records a number, or a tensor after its backward pass: the graph was read when
     that pass began.
 unnamed
-    The script gives the hook nothing: the root of the backward pass before an update is the loss.
+    The script gives the hook no loss, or under a name that does not say so: the root of the
+    backward pass before an update is the loss.
 
 `nodes` reads graphs of autograd for all of them.
 """

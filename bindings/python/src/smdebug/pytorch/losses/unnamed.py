@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import Any, Callable, Dict, List, Set, Tuple
+from typing import Any, Callable, List, Mapping, Set, Tuple
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.utils import match_inc
@@ -22,8 +22,10 @@ from smdebug.pytorch.losses.nodes import (
 __all__ = ["UnnamedLosses"]
 
 _NAME = "backward_loss"
-# Nodes keep their graphs, so only those of the last passes are kept.
-_MOST_ROOTS = 4
+# What nodes are marked by: those of recorded numbers, with (hook's mark, names), and those with which
+# a pass began.  To keep the nodes would keep the parameters of a model that is gone.
+_RECORDED = "smdebug recorded as"
+_ROOT = "smdebug root"
 # A script that gives no loss in so many updates gives none.
 _UPDATES = 2
 # After so many passes without a loss of a function, there is none.
@@ -55,8 +57,8 @@ class UnnamedLosses:
         self._vain = 0  # passes without such a loss
         self._has_ended = False
         self._others: Set[str] = set()  # recorded numbers whose names say nothing of losses
-        self._recorded: Dict[str, Any] = {}  # the nodes of those of the open step
-        self._roots: List[Any] = []  # the nodes with which its last passes began
+        self._named: Set[str] = set()  # those with which a pass of the open step began
+        self._mark = object()
         self._thread = 0
 
     @property
@@ -77,22 +79,30 @@ class UnnamedLosses:
             if match_inc(f"{name}_output_0", expressions):
                 return
             self._others.add(name)
-        if value.grad_fn is not None:
-            self._recorded[name] = value.grad_fn
+        if value.grad_fn is None:
+            return
+        facts = value.grad_fn.metadata
+        if facts.get(_ROOT) is self._mark:
+            self._named.add(name)
+        else:
+            facts[_RECORDED] = (self._mark, [*self._names_in(facts), name])
+
+    def _names_in(self, facts: Mapping[str, Any]) -> List[str]:
+        """Returns the names under which the number of a node was recorded."""
+        mark, names = facts.get(_RECORDED, (None, []))
+        return list(names) if mark is self._mark else []
 
     def end_step(self) -> None:
         """Notes what the step was that ends."""
         hook = self._hook
         self._thread = threading.get_ident()
-        recorded, self._recorded = self._recorded, {}
-        roots, self._roots = self._roots, []
+        named, self._named = self._named, set()
         if self._has_ended:
             return
         if not hook._losses_seen <= self._others or len(hook._optimizers) > 1:
             self.end()
         elif hook._has_rules and hook._applied:
             self._updates += 1
-            named = [name for name, node in recorded.items() if node in roots]
             if len(named) == 1:
                 hook._tell(CollectionKeys.LOSSES, f"^{re.escape(*named)}_output_")
                 self.end()
@@ -108,9 +118,12 @@ class UnnamedLosses:
         for root in roots if isinstance(roots, (list, tuple)) else (roots,):
             if type(root) in PLAIN and root.grad_fn is not None and root.numel() == 1:
                 if not is_capturing(root.device):
-                    nodes = [node for node, _ in unscaled(root)]
-                    self._roots = [*self._roots[-_MOST_ROOTS:], *nodes]
-                    if not any(node in nodes for node in self._recorded.values()):
+                    names: List[str] = []
+                    for node, _ in unscaled(root):
+                        names += self._names_in(node.metadata)
+                        node.metadata[_ROOT] = self._mark
+                    self._named.update(names)
+                    if not names:
                         self._save_loss(root)
 
     def _save_loss(self, root: Any) -> None:
