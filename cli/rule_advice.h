@@ -5,8 +5,8 @@
 
 namespace smdebug::cli {
 
-// Returns one or two sentences for the user of a built-in rule; "" for other rules.  docs/rules.md
-// and docs/llm_rules.md show the same text: tools/rules_page.py writes it there.
+// Returns one or two sentences for the user of a built-in rule; "" for other rules.
+// docs/all_rules.md shows the same text: tools/rules_page.py writes it there.
 std::string_view AdviceFor(std::string_view rule);
 
 }  // namespace smdebug::cli

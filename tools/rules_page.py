@@ -1,9 +1,9 @@
-"""Writes, in docs/rules.md and docs/llm_rules.md, the tables of parameters and what to do about
+"""Writes, in docs/all_rules.md, the tables of rules and of their parameters, and what to do about
 findings, which `smdebug rules --list` prints too:
 
     rules_page.py [--check]
 
-With --check it writes nothing, and exits with 1 if the tables are out of date.
+With --check it writes nothing, and exits with 1 if the page is out of date.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Dict, List
 
 from smdebug.rules import RuleInfo, builtin_rules
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = (DOCS / "rules.md", DOCS / "llm_rules.md")
+PAGE = Path(__file__).resolve().parents[1] / "docs/all_rules.md"
 # Each table follows its marker and ends at the next empty line.
-MARK = re.compile(r"(<!-- parameters of (\w+) -->\n)(?:\|.*\n)*")
+PARAMETERS = re.compile(r"(<!-- parameters of (\w+) -->\n)(?:\|.*\n)*")
+INDEX = re.compile(r"(<!-- every rule -->\n)(?:\|.*\n)*")
 # The advice is one line before the marker of its rule.
 ADVICE = re.compile(r"(\* \*\*What to do\*\*: ).*(\n(?:(?!#|<!--).*\n)*<!-- parameters of (\w+) -->)")
 
@@ -42,39 +42,46 @@ def table(rule: RuleInfo) -> str:
     return "\n".join(rows) + "\n"
 
 
-def advice() -> Dict[str, str]:
-    """Returns what to do about the findings of each rule."""
+def listed() -> List[Dict[str, str]]:
+    """Returns the rules as the program lists them."""
     command = [sys.executable, "-m", "smdebug", "rules", "--list", "--json"]
-    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return {rule["name"]: rule["advice"] for rule in json.loads(listed)}
+    rules: List[Dict[str, str]] = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
+    return rules
 
 
-def renewed(pages: List[str]) -> List[str]:
+def index(rules: List[Dict[str, str]]) -> str:
+    """Returns a table that links to the section of each rule."""
+    rows = ["| rule | set | what it finds |", "|---|---|---|"]
+    for rule in rules:
+        name, of = rule["name"], f"`{rule['set']}`" if rule["set"] else ""
+        rows.append(f"| [{name}](#{name.lower()}) | {of} | {cell(rule['summary'])} |")
+    return "\n".join(rows) + "\n"
+
+
+def require_all(found: List[str], rules: Dict[str, RuleInfo], what: str) -> None:
+    if sorted(found) != sorted(rules):
+        odd = sorted(set(found) ^ set(rules)) or "one is there twice"
+        raise SystemExit(f"{PAGE.name}: {what} and rules differ: {odd}")
+
+
+def renewed(page: str) -> str:
     rules = {rule.name: rule for rule in builtin_rules()}
-    there = sorted(match.group(2) for page in pages for match in MARK.finditer(page))
-    if there != sorted(rules):
-        odd = sorted(set(there) ^ set(rules)) or "one is there twice"
-        raise SystemExit(f"{DOCS.name}: sections and rules differ: {odd}")
-    texts = advice()
-    with_tables = [
-        MARK.sub(lambda match: match.group(1) + table(rules[match.group(2)]), page)
-        for page in pages
-    ]
-    there = sorted(match.group(3) for page in pages for match in ADVICE.finditer(page))
-    if there != sorted(rules):
-        raise SystemExit(f"{DOCS.name}: no single line 'What to do': {sorted(set(rules) - set(there))}")
-    return [
-        ADVICE.sub(lambda match: match[1] + texts[match[3]] + match[2], page)
-        for page in with_tables
-    ]
+    require_all([match[2] for match in PARAMETERS.finditer(page)], rules, "sections")
+    require_all([match[3] for match in ADVICE.finditer(page)], rules, "lines 'What to do'")
+    program = listed()
+    texts = {rule["name"]: rule["advice"] for rule in program}
+    page = INDEX.sub(lambda match: match[1] + index(program), page)
+    page = PARAMETERS.sub(lambda match: match[1] + table(rules[match[2]]), page)
+    return ADVICE.sub(lambda match: match[1] + texts[match[3]] + match[2], page)
 
 
 def main() -> int:
-    pages = [page.read_text(encoding="utf-8") for page in PAGES]
+    page = PAGE.read_text(encoding="utf-8")
     if "--check" in sys.argv:
-        return int(pages != renewed(pages))
-    for path, text in zip(PAGES, renewed(pages)):
-        path.write_text(text, encoding="utf-8")
+        return int(page != renewed(page))
+    PAGE.write_text(renewed(page), encoding="utf-8")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Tests that docs/rules.md lists every rule, with its parameters and defaults."""
+"""Tests that docs/all_rules.md lists every rule, with its parameters and defaults."""
 
 import subprocess
 import sys

@@ -175,8 +175,8 @@ typedef struct smd_rule_ops {
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_new(const char *profile, smd_rule_set **out) SMD_NOEXCEPT;
 
-/* Adds a built-in rule (docs/rules.md lists them).  `parameters` is a JSON object of texts, numbers
- * and switches; NULL: the defaults.  `action` is what its findings recommend.
+/* Adds a built-in rule (docs/all_rules.md lists them).  `parameters` is a JSON object of texts,
+ * numbers and switches; NULL: the defaults.  `action` is what its findings recommend.
  *
  * Fails: INVALID_ARGUMENT (unknown rule), INVALID_CONFIG (unknown or bad parameter, by name),
  * WRONG_STATE (a step was evaluated, or the set is attached to a hook or being evaluated),
