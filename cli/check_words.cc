@@ -53,6 +53,7 @@ constexpr std::array kWords =
                           {"stunted", "too small"},
                           {"tiny_updates", "updates too small to learn"},
                           {"training_mode", "evaluated in training mode"},
+                          {"untrained", "frozen, but never trained"},
                           {"unused", "no gradient at any step"},
                           {"warmup", "warm-up without an end"},
                           {"weight", "positive targets count less"}});
@@ -132,6 +133,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"UnusualSettings", "dropout", {"probability of a 0", ""}},
     {"UnusualSettings", "statistics", {"part that is as at first", ""}},
     {"UnusualSettings", "training_mode", {"evaluations in training mode", ""}},
+    {"UnusualSettings", "untrained", {"part of frozen normalisations that is as at first", ""}},
     {"UnusualSettings", "warmup", {"last rise, of the whole training", ""}},
     {"UpdateNotApplied", "accumulating", {"time without a reset", "steps"}},
     {"UpdateNotApplied", "few_digits", {"time without a change", "steps"}},

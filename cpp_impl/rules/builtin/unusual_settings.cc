@@ -21,8 +21,10 @@ constexpr std::string_view kStatistics = "initial_statistics/";
 constexpr std::string_view kRates = "learning_rate/";
 // How far an optimizer's first beta is above its second.
 constexpr std::string_view kBetas = "beta_excess/";
+// The part of a model's frozen normalisations that is what each begins as, late in the training.
+constexpr std::string_view kFrozen = "initial_frozen/";
 
-enum Role : size_t { kOfDropout, kOfMode, kOfStatistics, kOfRate, kOfBetas };
+enum Role : size_t { kOfDropout, kOfMode, kOfStatistics, kOfRate, kOfBetas, kOfFrozen };
 
 struct Limits {
   double dropout;
@@ -41,6 +43,7 @@ class UnusualSettings final : public Rule {
     if (tensor.starts_with(kTrainingMode)) return kOfMode;
     if (tensor.starts_with(kStatistics)) return kOfStatistics;
     if (tensor.starts_with(kBetas)) return kOfBetas;
+    if (tensor.starts_with(kFrozen)) return kOfFrozen;
     if (tensor.starts_with(kRates) && limits_.updates > 0) return kOfRate;
     return {};
   }
@@ -54,6 +57,7 @@ class UnusualSettings final : public Rule {
       case kOfMode: return CheckMode(sample, *number);
       case kOfStatistics: return CheckStatistics(sample, *number);
       case kOfBetas: return CheckBetas(sample, *number);
+      case kOfFrozen: return CheckFrozen(sample, *number);
       default: warmups_.Add(sample, *number);
     }
   }
@@ -84,6 +88,16 @@ class UnusualSettings final : public Rule {
                     Shortest(excess),
                     " above the second: they are swapped, so that squares of gradients are "
                     "forgotten before gradients");
+    });
+  }
+
+  void CheckFrozen(const Sample &sample, double share) {
+    if (share < 1 || !IsTraining(sample.Place().mode)) return;
+    if (!told_.insert(std::string(sample.Tensor())).second) return;
+    culprits_.Offer(sample, {share, share, 1, "untrained"}, [&] {
+      return StrCat("all frozen normalisations of '", sample.Tensor().substr(kFrozen.size()),
+                    "' are as every one begins: the frozen part of the model was never trained; "
+                    "load its weights");
     });
   }
 
@@ -138,7 +152,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 const RuleSpec kUnusualSettings = {
     "UnusualSettings",
-    "a dropout, a mode, a schedule or an optimizer is set as nobody would on purpose",
-    kParameters, Make};
+    "a dropout, a mode, a schedule or an optimizer is set as nobody would on purpose", kParameters,
+    Make};
 
 }  // namespace smdebug::rules

@@ -106,6 +106,64 @@ def test_swapped_betas_are_found(out_dir, make, tensors, is_registered):
     assert found == [("betas", tensor) for tensor in tensors]
 
 
+class Tower(nn.Module):
+    """A frozen body with two normalisations, and a head that is trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Linear(20, 16), nn.LayerNorm(16), nn.ReLU(), nn.Linear(16, 16), nn.LayerNorm(16)
+        )
+        self.body.requires_grad_(False)
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(self.body(x))
+
+
+def as_it_began(tower: Tower) -> None:
+    pass
+
+
+def loaded(tower: Tower) -> None:
+    for parameter in tower.body.parameters():
+        parameter.add_(0.1 * torch.randn_like(parameter))
+
+
+def partly_loaded(tower: Tower) -> None:
+    tower.body[1].weight[0] = 0.9
+
+
+@pytest.mark.parametrize(
+    ("load", "follows", "is_found"),
+    [
+        (as_it_began, False, True),
+        (loaded, False, False),
+        (partly_loaded, False, False),
+        # A copy that follows the trained weights, as an average or the target of a network.
+        (as_it_began, True, False),
+    ],
+)
+def test_a_frozen_body_that_was_never_trained_is_found(out_dir, load, follows, is_found):
+    model = Tower()
+    with torch.no_grad():
+        load(model)
+    optimizer = torch.optim.SGD(model.head.parameters(), 1e-2)
+    with smd.Hook(out_dir, save_config=EVERY_STEP, raise_errors=True) as hook:
+        hook.attach(RuleSet().add("UnusualSettings"))
+        hook.register_module(model)
+        hook.register_optimizer(optimizer)
+        for step in range(120):
+            optimizer.zero_grad()
+            model(torch.randn(8, 20)).square().mean().backward()
+            optimizer.step()
+            if follows and step % 50 == 49:
+                with torch.no_grad():
+                    loaded(model)
+    found = [(each.check, each.tensor, each.step) for each in hook.take_findings()]
+    assert found == [("untrained", "initial_frozen/Tower", 99)] * is_found
+
+
 def in_training(model: nn.Module) -> None:
     pass
 

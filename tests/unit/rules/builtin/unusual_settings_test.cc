@@ -41,6 +41,18 @@ TEST(UnusualSettingsTest, SwappedBetasAreFoundOnce) {
             "squares of gradients are forgotten before gradients");
 }
 
+TEST(UnusualSettingsTest, AFrozenModelThatWasNeverTrainedIsFound) {
+  FakeSource source;
+  source.Step(99, Mode::kTrain, 99)
+      .Save("initial_frozen/Net", {1})
+      .Save("initial_frozen/Other", {0.875});
+  const Evaluated evaluated = Find(source);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("untrained"));
+  EXPECT_EQ(evaluated.findings[0].message,
+            "all frozen normalisations of 'Net' are as every one begins: the frozen part of the "
+            "model was never trained; load its weights");
+}
+
 TEST(UnusualSettingsTest, EvaluationsInTrainingModeAreFound) {
   FakeSource source;
   int64_t step = 0;

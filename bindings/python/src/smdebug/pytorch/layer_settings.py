@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Tuple
 from weakref import WeakKeyDictionary, ref
 
 from smdebug import _raw
@@ -17,6 +17,10 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 # Usual settings are not saved: a large model has as many as layers.
 _USUAL_DROPOUT = 0.5
 _USUAL_MOMENTUM = 0.02
+
+# Copies that follow a model, as targets and averages, have followed it by then.
+_UPDATES_BEFORE_FROZEN = 100
+_LEAST_FROZEN_NORMS = 2
 
 
 class _Layers:
@@ -40,6 +44,7 @@ class _Layers:
                 if _dropout_of(layer) > _USUAL_DROPOUT:
                     self.dropouts.append((path_of(path), ref(layer)))
         self.in_evaluation = self._in_evaluation(model)
+        self.updates = 0
 
     def __bool__(self) -> bool:
         return bool(self._with_mode)
@@ -77,6 +82,8 @@ class LayerSettings:
     running statistics of slow batch normalisations is still what they began as.  Models without
     dropout and batch normalisation are left out: their mode changes nothing.
 
+    At the hundredth update of any model, what part of its frozen normalisations is as they begin.
+
     Parameters
     ----------
     hook : smdebug.pytorch.Hook
@@ -104,7 +111,12 @@ class LayerSettings:
         self.is_due = False
         for model in self._hook._shown:
             module = model.module
-            layers = None if module is None else self._layers_of(module)
+            if module is None:
+                continue
+            layers = self._layers_of(module)
+            layers.updates += 1
+            if layers.updates == _UPDATES_BEFORE_FROZEN:
+                self._save_frozen(model.name, module)
             if not layers:
                 continue
             self._save(f"evaluation_mode/{model.name}", 0.0 if module.training else layers.in_evaluation)
@@ -112,6 +124,13 @@ class LayerSettings:
                 layer = known()
                 if layer is not None and layer.training:
                     self._save(f"dropout/{_name_of(model, path)}", _dropout_of(layer))
+
+    def _save_frozen(self, model: str, module: Any) -> None:
+        name = f"initial_frozen/{model}"
+        if _raw.wants(self._hook._handle, name):
+            share = _initial_part_of_frozen(module)
+            if share is not None:
+                self._hook._save(name, share)
 
     def save_at_evaluation(self, model: Any) -> None:
         """Saves the settings with which a model is evaluated."""
@@ -132,6 +151,27 @@ class LayerSettings:
 
 def _name_of(model: Any, path: str) -> str:
     return f"{model.name}_{path}" if path else str(model.name)
+
+
+def _initial_part_of_frozen(model: Any) -> Optional[Any]:
+    """Returns the part of a model's frozen normalisations that are as every one begins.
+
+    Their elements are equal then, and differ after a training.  It is computed where they are, so
+    that the host does not wait; None if the model has too few.
+    """
+    initial = []
+    for layer in model.modules():
+        weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
+        if "Norm" not in type(layer).__name__ or not isinstance(weight, torch.nn.Parameter):
+            continue
+        is_frozen = not weight.requires_grad and weight.ndim == 1 and weight.numel() > 1
+        if is_frozen and not is_capturing(weight.device):
+            is_initial = (weight == weight[0]).all()
+            initial.append(is_initial if bias is None else is_initial & (bias == 0).all())
+    if len(initial) < _LEAST_FROZEN_NORMS:
+        return None
+    device = initial[0].device
+    return torch.stack([each.to(device) for each in initial]).float().mean()
 
 
 def _dropout_of(layer: Any) -> float:
