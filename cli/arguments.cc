@@ -229,6 +229,7 @@ void Arguments::Texts(const char *names, const char *value, const char *help,
   app_.add_option(names, *out)
       ->type_name(value)
       ->expected(1)
+      ->allow_extra_args(false)  // what follows is the next argument
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   Describe(names, value, help);
 }

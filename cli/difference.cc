@@ -9,7 +9,6 @@ namespace smdebug::cli {
 namespace {
 
 bool HasSameBytes(const Value &a, const Value &b) {
-  if (a.DType() == DType::kString) return a.Strings() == b.Strings();
   return a.Bytes() == b.Bytes() &&
          (a.Bytes() == 0 || std::memcmp(a.Data(), b.Data(), a.Bytes()) == 0);
 }
@@ -21,9 +20,23 @@ bool IsWithin(long double a, long double b, const Tolerance &tolerance) {
 
 // Returns the absolute difference of one element.  It is infinite or NaN if an element is.
 long double Distance(const ElementReader &a, const ElementReader &b, size_t i) {
-  if (a.AreTexts()) return a.Text(i) == b.Text(i) ? 0 : NAN;
   const long double real = a.Number(i) - b.Number(i);
   return a.AreComplex() ? std::hypot(real, a.Imaginary(i) - b.Imaginary(i)) : std::abs(real);
+}
+
+// Texts have no distance.
+std::string DifferenceOf(const std::vector<std::string> &a, const std::vector<std::string> &b,
+                         const std::vector<int64_t> &shape) {
+  size_t elements = 0;
+  size_t first = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i] && elements++ == 0) first = i;
+  }
+  if (elements == 0) return "";
+  const std::string index = IndexText(first, shape);
+  if (index.empty()) return "the texts differ";
+  return std::to_string(elements) + " of " + Count(a.size(), "text") +
+         (elements == 1 ? " differs" : " differ, the first") + " at " + index;
 }
 
 // Compares the bits, since equal numbers may differ in them: signs of zeros, payloads of NaNs.
@@ -50,10 +63,13 @@ Difference Compare(const Value &a, const Value &b, const Tolerance &tolerance) {
   const ElementReader in_a(a);
   const ElementReader in_b(b);
   difference.of = in_a.Size();
+  if (in_a.AreTexts()) {
+    difference.otherwise = DifferenceOf(a.Strings(), b.Strings(), shape);
+    return difference;
+  }
   if (HasSameBytes(a, b)) return difference;
   for (size_t i = 0; i < in_a.Size(); ++i) {
-    const bool is_equal = in_a.AreTexts() ? in_a.Text(i) == in_b.Text(i)
-                          : tolerance.is_exact
+    const bool is_equal = tolerance.is_exact
                               ? HasSameBits(a, b, i)
                               : IsWithin(in_a.Number(i), in_b.Number(i), tolerance) &&
                                     IsWithin(in_a.Imaginary(i), in_b.Imaginary(i), tolerance);

@@ -1,6 +1,7 @@
 #include "trial_arguments.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "natural_order.h"
@@ -33,9 +34,9 @@ std::string NeighboursLike(const std::string &path) {
 
 void RefuseMissingFolder(const std::string &path) {
   if (path.empty()) throw UsageError("the path of the trial is empty");
-  if (!IsLocal(path) || path.starts_with("~")) return;
+  if (!IsLocal(path)) return;
   std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  const std::filesystem::file_status status = std::filesystem::status(InHome(path), error);
   if (status.type() == std::filesystem::file_type::not_found) {
     throw Error(SMD_NOT_FOUND, path + ": the folder does not exist" + NeighboursLike(path));
   }
@@ -46,10 +47,10 @@ void RefuseMissingFolder(const std::string &path) {
 
 // Reports whether nothing was recorded into a folder.
 bool HoldsNoPart(const std::string &path) {
-  if (!IsLocal(path) || path.starts_with("~")) return false;
+  if (!IsLocal(path)) return false;
   const auto is_part = [&](const char *name) {
     std::error_code ignored;
-    return std::filesystem::exists(std::filesystem::path(path) / name, ignored);
+    return std::filesystem::exists(std::filesystem::path(InHome(path)) / name, ignored);
   };
   return !is_part("collections") && !is_part("index") && !is_part("events");
 }
@@ -94,6 +95,12 @@ void FindTrials(const std::filesystem::path &folder, int depth, size_t *seen,
 }  // namespace
 
 bool IsLocal(const std::string &path) { return path.find("://") == std::string::npos; }
+
+std::string InHome(const std::string &path) {
+  const char *const home = std::getenv("HOME");
+  if (home == nullptr || (path != "~" && !path.starts_with("~/"))) return path;
+  return home + path.substr(1);
+}
 
 void TrialArguments::DeclareTrial(Arguments &arguments) {
   arguments.Positional("TRIAL", "the folder of a trial, or s3://bucket/prefix", &path_);

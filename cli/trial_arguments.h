@@ -83,4 +83,7 @@ std::string NameOf(const Trial &trial);
 // Returns true if the path is a folder and not a bucket.
 bool IsLocal(const std::string &path);
 
+// Returns the path with the home folder in place of a leading "~", as trials are opened.
+std::string InHome(const std::string &path);
+
 }  // namespace smdebug::cli

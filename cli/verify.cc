@@ -205,10 +205,13 @@ class Verify final : public Command {
   }
 
   ExitCode Run() override {
+    // A mistake in the command is no fault of the trial.
+    TrialOptions options;
+    trial_.ApplyTo(&options);
     ReadTrial();
     std::vector<std::string> without_index;
     if (IsLocal(trial_.Path())) {
-      FileReader files(trial_.Path(), &counts_, &faults_);
+      FileReader files(InHome(trial_.Path()), &counts_, &faults_);
       files.Read();
       without_index = files.WithoutIndex();
     }
@@ -233,7 +236,9 @@ class Verify final : public Command {
     } catch (const Error &error) {
       // Without collections the other checks cannot run, but the event files are still read.
       const bool is_no_trial = error.Code() == SMD_MISSING_COLLECTIONS && !HasEvents();
-      if (is_no_trial || error.Code() == SMD_NOT_FOUND || !Damage::IsOfTrial(error)) throw;
+      if (is_no_trial || error.Code() == SMD_NOT_FOUND || error.Code() == SMD_INVALID_ARGUMENT ||
+          !Damage::IsOfTrial(error))
+        throw;
       if (!IsLocal(trial_.Path()) && error.Code() != SMD_CORRUPT_DATA) throw;
       Note(error);
     }
@@ -242,7 +247,7 @@ class Verify final : public Command {
   bool HasEvents() const {
     std::error_code error;
     return IsLocal(trial_.Path()) &&
-           std::filesystem::is_directory(trial_.Path() + "/events", error);
+           std::filesystem::is_directory(InHome(trial_.Path()) + "/events", error);
   }
 
   std::string Sum() const {

@@ -123,8 +123,8 @@ std::shared_ptr<const Inventory> OpenRun::FreshTensors() {
   const Extent of = {steps_->Last(), steps_->has_ended};
   if (!tensors_ || inventory_of_ == of) return tensors_;
   // A page asks because it heard of more tensors.
-  const bool is_recent = Clock::now() - inventory_taken_ < kBetweenInventories &&
-                         tensors_->size() >= tensor_count_;
+  const bool is_recent =
+      Clock::now() - inventory_taken_ < kBetweenInventories && tensors_->size() >= tensor_count_;
   return is_recent && !of.second ? tensors_ : nullptr;
 }
 

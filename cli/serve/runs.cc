@@ -121,8 +121,8 @@ void Runs::AddFound(Run found, const ById &known, Listing *listing) const {
 
 void Runs::Exchange(Listing listing) {
   const std::lock_guard lock(mutex_);
-  const bool has_changed = listing.has_changed || listing.runs.size() != runs_.size() ||
-                           listing.problems != problems_;
+  const bool has_changed =
+      listing.has_changed || listing.runs.size() != runs_.size() || listing.problems != problems_;
   const auto has_begun_again = [&](const std::string &id) {
     return listing.begun_again.count(id) > 0;
   };

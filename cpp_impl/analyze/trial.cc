@@ -13,6 +13,8 @@ namespace {
 
 constexpr Clock::Duration kShortestPause = std::chrono::milliseconds(50);
 constexpr Clock::Duration kLongestPause = std::chrono::seconds(2);
+// Of a worker, after the first one has ended: then it was killed.
+constexpr double kLongestSilence = 300;  // seconds
 // A wait is not logged before this time.
 constexpr Clock::Duration kSilence = std::chrono::seconds(1);
 // The most unreadable index files that one refresh logs with a line each.
@@ -99,7 +101,12 @@ Status Trial::Pause(storage::Watcher &watcher, Clock::Duration pause, const Dead
 
 Status Trial::PauseOnce(Clock::Duration pause) {
   Waiting waiting(*this);
-  return Pause(*waiting, pause, Deadline::Never());
+  const Deadline deadline = Deadline::After(*options_.clock, pause);
+  // A watcher returns early when something changes, and at first.
+  do {
+    SMD_RETURN_IF_ERROR(Pause(*waiting, pause, deadline));
+  } while (!deadline.IsOver(*options_.clock));
+  return Status::Ok();
 }
 
 // ---- loading -------------------------------------------------------------------------
@@ -146,6 +153,8 @@ Result<bool> Trial::LoadCollections() {
 void Trial::TakeMeta(const std::string &worker, config::CollectionsFile *file) {
   const MutexLock lock(mutex_);
   metadata_[worker] = std::move(file->metadata);
+  ended_workers_.erase(worker);
+  if (file->has_ended) ended_workers_.insert(worker);
   config::Placements &known = placements_[worker];
   for (auto &[tensor, placement] : file->placements) {
     config::PlacementPtr &held = known[tensor];
@@ -189,6 +198,17 @@ bool Trial::MayBeLate(double ended_at) const {
   return age < std::chrono::duration<double>(options_.end_delay).count();
 }
 
+// The first of several workers that ends leaves the marker.  Each notes its own end in its
+// collections file; a worker of the original does not, and one that was killed.
+Result<bool> Trial::OthersGoOn(double ended_at) {
+  if (are_collections_final_) return false;
+  const double silence = options_.clock->WallSeconds() - std::max(ended_at, last_news_);
+  if (silence > kLongestSilence) return false;
+  SMD_RETURN_IF_ERROR(LoadCollections().GetStatus());
+  const MutexLock lock(mutex_);
+  return !ended_workers_.empty() && ended_workers_.size() < recording_workers_.size();
+}
+
 Result<bool> Trial::TryLoad() {
   const DeferringLock lock(refresh_mutex_);
   return TryLoadLocked();
@@ -201,7 +221,10 @@ Result<bool> Trial::TryLoadLocked() {
                        store_->ModifiedAt(std::string(format::kEndMarker)));
   SMD_ASSIGN_OR_RETURN(const bool is_complete, LoadCollections());
   if (!is_complete && ended_at) return MissingCollections("the job has ended");
-  if (ended_at && !MayBeLate(*ended_at)) are_collections_final_ = true;
+  if (ended_at && !MayBeLate(*ended_at)) {
+    SMD_ASSIGN_OR_RETURN(const bool goes_on, OthersGoOn(*ended_at));
+    are_collections_final_ = !goes_on;
+  }
   is_loaded_ = is_complete;
   return is_complete;
 }
@@ -264,7 +287,11 @@ Status Trial::LookLocked(const Deadline &deadline) {
   SMD_ASSIGN_OR_RETURN(const std::optional<double> ended_at,
                        store_->ModifiedAt(std::string(format::kEndMarker)));
   Status scanned = Scan();
-  if (!ended_at) {
+  bool goes_on = !ended_at;
+  if (ended_at) {
+    SMD_ASSIGN_OR_RETURN(goes_on, OthersGoOn(*ended_at));
+  }
+  if (goes_on) {
     late_until_.reset();
     return scanned;
   }
@@ -310,9 +337,11 @@ Status Trial::Scan() try {
     has_news = true;
     Take(file);
   };
+  const bool is_first = !std::exchange(has_scanned_, true);
   is_listed_ = false;
   SMD_RETURN_IF_ERROR(scanner_.Next(is_known, take, &failures));
   is_listed_ = true;
+  if (has_news && !is_first) last_news_ = options_.clock->WallSeconds();
   {
     const MutexLock lock(mutex_);
     steps_.ApplyWindow();

@@ -138,6 +138,8 @@ class Trial {
   Result<bool> TryLoad() SMD_EXCLUDES(refresh_mutex_);
   Result<bool> TryLoadLocked() SMD_REQUIRES(refresh_mutex_);
   Result<bool> LoadCollections() SMD_REQUIRES(refresh_mutex_);
+  // Returns true if workers go on after the first one has ended.
+  Result<bool> OthersGoOn(double ended_at) SMD_REQUIRES(refresh_mutex_);
   void TakeMeta(const std::string &worker, config::CollectionsFile *file) SMD_EXCLUDES(mutex_);
   Status MissingCollections(std::string_view why) const;
   // Reads the data that was recorded since.  When the job has just ended, waits for files that are
@@ -195,6 +197,9 @@ class Trial {
   Mutex refresh_mutex_;  // acquired before mutex_
   IndexScanner scanner_ SMD_GUARDED_BY(refresh_mutex_);
   bool is_listed_ SMD_GUARDED_BY(refresh_mutex_) = false;  // by the last Scan()
+  // When a search found more than the one before, in seconds since 1970.
+  bool has_scanned_ SMD_GUARDED_BY(refresh_mutex_) = false;
+  double last_news_ SMD_GUARDED_BY(refresh_mutex_) = 0;
   // Until when files may come after the end marker, once it was seen.
   std::optional<Deadline> late_until_ SMD_GUARDED_BY(refresh_mutex_);
 
@@ -203,6 +208,7 @@ class Trial {
   TensorTable tensors_ SMD_GUARDED_BY(mutex_);
   config::CollectionSet collections_;
   std::set<std::string> recording_workers_ SMD_GUARDED_BY(mutex_);  // from collections files
+  std::set<std::string> ended_workers_ SMD_GUARDED_BY(mutex_);      // likewise
   std::map<std::string, config::Placements, std::less<>> placements_
       SMD_GUARDED_BY(mutex_);  // by worker
   std::map<std::string, config::Metadata, std::less<>> metadata_ SMD_GUARDED_BY(mutex_);

@@ -12,6 +12,7 @@ constexpr const char *kMetaKey = "_meta";
 constexpr const char *kNumWorkersKey = "num_workers";
 constexpr const char *kPlacementsKey = "placements";
 constexpr const char *kMetadataKey = "metadata";
+constexpr const char *kHasEndedKey = "has_ended";
 
 struct Default {
   std::string_view name;
@@ -66,7 +67,8 @@ Result<CollectionsFile> Read(std::string_view text) {
     if (expressions > Collection::kMaxRegexes) return InvalidConfig("too many expressions");
     set.Add(std::move(collection));
   }
-  CollectionsFile file{set.List(), 1, {}, {}};
+  CollectionsFile file;
+  file.collections = set.List();
   SMD_ASSIGN_OR_RETURN(const JsonValue meta, FindMember(root, kMetaKey));
   SMD_RETURN_IF_ERROR(CheckIsObject(meta));
   SMD_ASSIGN_OR_RETURN(file.num_workers, ReadNumWorkers(meta));
@@ -75,6 +77,9 @@ Result<CollectionsFile> Read(std::string_view text) {
   }
   if (const std::optional<JsonValue> metadata = FindGiven(meta, kMetadataKey)) {
     SMD_ASSIGN_OR_RETURN(file.metadata, ReadMetadata(*metadata));
+  }
+  if (const std::optional<JsonValue> has_ended = FindGiven(meta, kHasEndedKey)) {
+    SMD_ASSIGN_OR_RETURN(file.has_ended, has_ended->Bool());
   }
   return file;
 }
@@ -139,7 +144,8 @@ uint64_t CollectionSet::Version() const {
 }
 
 std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers,
-                              const Placements &placements, const Metadata &metadata) {
+                              const Placements &placements, const Metadata &metadata,
+                              bool has_ended) {
   JsonWriter json;
   json.BeginObject();
   json.Key(kCollectionsKey);
@@ -160,6 +166,10 @@ std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int
   if (!metadata.empty()) {
     json.Key(kMetadataKey);
     WriteMetadata(metadata, json);
+  }
+  if (has_ended) {
+    json.Key(kHasEndedKey);
+    json.Bool(true);
   }
   json.EndObject();
   json.EndObject();

@@ -47,13 +47,15 @@ class CollectionSet {
 
 // Returns the text of a collections file.
 std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers,
-                              const Placements &placements = {}, const Metadata &metadata = {});
+                              const Placements &placements = {}, const Metadata &metadata = {},
+                              bool has_ended = false);
 
 struct CollectionsFile {
   std::vector<CollectionPtr> collections;
   int64_t num_workers = 1;
   Placements placements;
   Metadata metadata;
+  bool has_ended = false;  // the worker of several that wrote it
 };
 
 // Reads such a text; `path` is for messages.  All keys of a collection except its name are

@@ -34,8 +34,8 @@ struct StoredList {
   bool operator==(const StoredList &) const = default;
 };
 
-// The rows that one worker recorded in one folder of index files.  `times` and `numbers` have a value for
-// each row, in the order of `steps`, or are empty: unknown.
+// The rows that one worker recorded in one folder of index files.  `times` and `numbers` have a
+// value for each row, in the order of `steps`, or are empty: unknown.
 struct StoredRows {
   // A column of numbers.
   struct Numbers {

@@ -13,8 +13,6 @@
 namespace smdebug::record {
 namespace {
 
-constexpr std::string_view kOnlyWorker = "worker_0";
-
 bool Contains(const std::vector<std::string> &names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -34,8 +32,7 @@ Hook::Hook(HookOptions options, std::shared_ptr<storage::Store> store,
            std::shared_ptr<storage::Store> tensorboard_store)
     : options_(std::move(options)),
       store_(std::move(store)),
-      is_recording_(!options_.is_dry_run &&
-                    (options_.includes_all_workers || options_.worker == kOnlyWorker)),
+      is_recording_(!options_.is_dry_run && options_.IncludesWorker()),
       queue_(store_, format::WorkerToFile(options_.worker), options_.queue, *options_.clock,
              options_.logger),
       plan_(collections_, PlanDefaultsOf(options_)),
@@ -54,16 +51,18 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
     return InvalidConfig("queue_policy is 'spill' but spill_dir is not set");
   }
   SMD_ASSIGN_OR_RETURN(const bool is_finished, store->Exists(std::string(format::kEndMarker)));
-  if (is_finished) {
+  // Without a collections file, steps that may be there cannot be read.
+  SMD_ASSIGN_OR_RETURN(options.queue.is_resumed,
+                       store->Exists(format::CollectionsFileName(options.worker)));
+  // The first of several workers that ends leaves the marker.  Another one may begin after that.
+  const bool may_begin = options.RecordingWorkers() > 1 && !options.queue.is_resumed;
+  if (is_finished && !may_begin) {
     return Status(
                Code::kTrialExists,
                StrCat(store->Location(),
                       ": a finished trial is already there; choose another out_dir or remove it"))
         .With("path", store->Location());
   }
-  // Without a collections file, steps that may be there cannot be read.
-  SMD_ASSIGN_OR_RETURN(options.queue.is_resumed,
-                       store->Exists(format::CollectionsFileName(options.worker)));
   options.queue.out_dir = std::make_shared<OutDir>(store, format::WorkerToFile(options.worker),
                                                    options.num_workers != 1);
   if (options.writes_rows && options.make_listener) {
@@ -304,6 +303,10 @@ void Hook::AbortStep() noexcept {
 // ---- tensors -------------------------------------------------------------------------------
 
 Result<const SavedParts *> Hook::FindToSave(std::string_view tensor) {
+  if (tensor::ParseReductionTensorName(tensor)) {
+    return InvalidArgument(StrCat(
+        "'", tensor, "': this is the name under which a reduction is saved; choose another"));
+  }
   const MutexLock lock(plan_mutex_);
   return plan_.FindToSave(tensor);
 }
@@ -466,9 +469,9 @@ Status Hook::SetMetadata(std::string_view key, std::string_view value) {
 
 std::string Hook::CollectionsText() {
   const MutexLock lock(plan_mutex_);
-  return config::CollectionsToJson(plan_.FilledIn(),
-                                   options_.includes_all_workers ? options_.num_workers : 1,
-                                   placements_.List(), metadata_.List());
+  return config::CollectionsToJson(plan_.FilledIn(), options_.RecordingWorkers(),
+                                   placements_.List(), metadata_.List(),
+                                   is_closed_ && options_.RecordingWorkers() > 1);
 }
 
 void Hook::PutCollections(const std::shared_ptr<Step> &before) {

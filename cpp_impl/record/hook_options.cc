@@ -269,6 +269,12 @@ Status HookOptions::Load(const std::string &path) {
 }
 
 void HookOptions::LogWhatIsNeverSaved() const {
+  // Others that are numbered, or named after a device, are left out on purpose.
+  const bool is_of_several = worker.starts_with("worker_") || worker.starts_with('/');
+  if (!IncludesWorker() && !is_of_several) {
+    logger.Warning(StrCat("the worker '", worker, "' records nothing: include_workers is 'one', ",
+                          "which is '", kOnlyWorker, "'; set it to 'all', or give no name"));
+  }
   if (!logger.Logs(LogLevel::kInfo)) return;
   LogEmptyModes("the hook", save_config, logger);
   for (const config::CollectionPtr &each : collections) {

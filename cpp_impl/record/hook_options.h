@@ -21,9 +21,12 @@
 
 namespace smdebug::record {
 
+// The worker that records if not all do.
+inline constexpr std::string_view kOnlyWorker = "worker_0";
+
 struct HookOptions {
   std::string out_dir;
-  std::string worker = "worker_0";
+  std::string worker{kOnlyWorker};
   int64_t num_workers = 1;
   bool includes_all_workers = false;
   std::vector<std::string> include_collections;
@@ -73,8 +76,12 @@ struct HookOptions {
   // NOT_FOUND or INVALID_CONFIG (not a JSON object); then some settings may be set.
   Status Load(const std::string &path);
 
-  // Logs, at level info, of which collections no step is ever saved.
+  // Logs, at level info, of which collections no step is ever saved; and, as a warning, a worker
+  // that records nothing, unless its name is one of several.
   void LogWhatIsNeverSaved() const;
+  int64_t RecordingWorkers() const { return includes_all_workers ? num_workers : 1; }
+  // Returns true if the worker is one of those that record.
+  bool IncludesWorker() const { return includes_all_workers || worker == kOnlyWorker; }
 
  private:
   void Apply(config::HookConfig config);

@@ -84,7 +84,9 @@ Status OpenStep::Save(std::string_view name, const tensor::View &view, const Sav
                       Owner *owner) {
   if (!is_written_ || step_->is_dropped) return Status::Ok();
   DropUnlessComplete guard(queue_, *step_);
+  WriteShape(name, view, parts);
   Status status = Write(name, view, parts, owner);
+  if (!status.IsOk()) TakeShapeBack(parts);
   guard.Complete();
   return status;
 }
@@ -100,7 +102,6 @@ Status OpenStep::SaveScalar(std::string_view name, const tensor::View &view, dou
 
 Status OpenStep::Write(std::string_view name, const tensor::View &view, const SavedParts &parts,
                        Owner *owner) {
-  WriteShape(name, view, parts);
   SMD_RETURN_IF_ERROR(WriteReductions(name, view, parts));
   if (tensorboard_) ShowInTensorboard(name, view, parts);
   if (!parts.raw) return Status::Ok();
@@ -114,6 +115,10 @@ void OpenStep::WriteShape(std::string_view name, const tensor::View &form,
       {std::string(name), std::string(name), {form.shape.begin(), form.shape.end()}});
 }
 
+void OpenStep::TakeShapeBack(const SavedParts &parts) {
+  if (parts.shape) step_->shapes.pop_back();
+}
+
 Status OpenStep::SaveStatistics(std::string_view name, const tensor::GivenStatistics &given,
                                 const SavedParts &parts) {
   SMD_RETURN_IF_ERROR(CheckGiven(name, given, parts));
@@ -121,6 +126,7 @@ Status OpenStep::SaveStatistics(std::string_view name, const tensor::GivenStatis
   DropUnlessComplete guard(queue_, *step_);
   WriteShape(name, given.form, parts);
   Status status = WriteGiven(name, given, parts);
+  if (!status.IsOk()) TakeShapeBack(parts);
   guard.Complete();
   return status;
 }

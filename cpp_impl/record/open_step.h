@@ -85,6 +85,8 @@ class OpenStep {
   Status Write(std::string_view name, const tensor::View &view, const SavedParts &parts,
                Owner *owner);
   void WriteShape(std::string_view name, const tensor::View &form, const SavedParts &parts);
+  // Takes back the newest shape: of a tensor that is refused, nothing stays.
+  void TakeShapeBack(const SavedParts &parts);
   Status WriteReductions(std::string_view name, const tensor::View &view, const SavedParts &parts);
   Status WriteGiven(std::string_view name, const tensor::GivenStatistics &given,
                     const SavedParts &parts);

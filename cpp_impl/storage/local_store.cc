@@ -106,8 +106,7 @@ class LocalWriter final : public FileWriter {
     std::string path;  // for messages
   };
 
-  LocalWriter(std::shared_ptr<LocalRoot> root, FileDescriptor file, Names names,
-              Store::Older older)
+  LocalWriter(std::shared_ptr<LocalRoot> root, FileDescriptor file, Names names, Store::Older older)
       : root_(std::move(root)), file_(std::move(file)), names_(std::move(names)), older_(older) {}
 
   ~LocalWriter() override {

@@ -141,7 +141,8 @@ class Store {
   virtual Result<std::unique_ptr<FileWriter>> Create(const std::string &name) = 0;
 
   // Creates a file to which several processes give one name, perhaps at once.  `writer` tells them
-  // apart.  With kKeep, a file that has the name at Commit() stays; a store on a server replaces it.
+  // apart.  With kKeep, a file that has the name at Commit() stays; a store on a server replaces
+  // it.
   enum class Older { kReplace, kKeep };
   virtual Result<std::unique_ptr<FileWriter>> CreateShared(const std::string &name,
                                                            std::string_view writer, Older older) {

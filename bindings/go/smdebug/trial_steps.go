@@ -170,11 +170,12 @@ type nameQuery struct {
 	mode       Mode
 	regexes    []string
 	collection string
+	isNone     bool
 }
 
-// AtStep selects tensors that were saved at a step of a mode.
+// AtStep selects tensors that were saved at a step of a mode: none, if step is negative.
 func AtStep(step int64, mode Mode) NameCondition {
-	return func(q *nameQuery) { q.step, q.mode = step, mode }
+	return func(q *nameQuery) { q.step, q.mode, q.isNone = step, mode, step < 0 }
 }
 
 // InMode selects tensors that were saved in a mode.
@@ -202,6 +203,9 @@ func (t *Trial) TensorNames(conditions ...NameCondition) ([]string, error) {
 		return nil, err
 	}
 	defer t.handle.release()
+	if query.isNone {
+		return nil, nil // to the library, a negative step would be no condition
+	}
 	var regexes raw.Smd_strings = raw.NoStrings
 	if query.regexes != nil {
 		if regexes, err = newStrings("regular expression", query.regexes); err != nil {

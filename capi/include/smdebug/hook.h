@@ -114,7 +114,7 @@ SMD_API int32_t smd_hook_saves_step(const smd_hook *hook) SMD_NOEXCEPT;
 /* ---- tensors ------------------------------------------------------------- */
 
 /* Saves a tensor at the open step, if a collection selects it.  If a name is saved
- * twice in a step, the last value counts.
+ * twice in a step, the last value counts; attached rules, which see each value at once, see both.
  *
  * A tensor of 2 GiB or more goes into several records (docs/formats.md), which readers of
  * this library join.  The memory behind `view` is only read during the call.  An unselected tensor

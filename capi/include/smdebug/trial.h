@@ -137,8 +137,8 @@ SMD_FALLIBLE smd_trial_collection(smd_trial *trial, const char *name,
                                   smd_collection **out) SMD_NOEXCEPT;
 
 /* Returns the names of the tensors saved so far, sorted.  Each condition narrows them:
- * `step` >= 0 (a step of `mode`), `mode`, `regexes` (one of them matches the name),
- * `collection`.  The last two may be NULL.
+ * `step` if it is not negative (a step of `mode`), `mode`, `regexes` (one of them matches the
+ * name), `collection`.  The last two may be NULL.
  *
  * Fails: INVALID_ARGUMENT (regexes and collection together), INVALID_CONFIG (a
  * regex), and as smd_trial_refresh().
@@ -211,6 +211,9 @@ SMD_FALLIBLE smd_tensor_workers(smd_tensor *tensor, int64_t step, smd_mode mode,
                                 smd_strings **out) SMD_NOEXCEPT;
 
 /* Returns the elements at a step.  `worker` may be NULL: the first that has them.
+ *
+ * Scalars are returned from the index files, which hold them too (docs/formats.md); with the option
+ * index_numbers set to false, from their event files, which finds damage there.
  *
  * Fails: VALUE_UNAVAILABLE, STEP_UNAVAILABLE (also if the job has ended), STEP_NOT_YET,
  * WORKER_UNKNOWN, CORRUPT_DATA, and as smd_trial_refresh().

@@ -16,9 +16,7 @@ SMD_BEGIN_DECLS
  * From a bucket, many values are requested at once.  All values are in memory together:
  * read large tensors in several ranges.
  *
- * The index files that the trial has read hold the values of scalars (docs/formats.md).  Those
- * are returned from there: unlike smd_tensor_value(), this does not find damage in their event
- * files, nor fail without these.
+ * Scalars are returned from the index files, as by smd_tensor_value().
  *
  * Fails: as smd_trial_refresh(); also CANCELLED if smd_trial_cancel() is called meanwhile.
  * Thread: any.   Since: 1.0 */

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/creep.h"
 #include "rules/support/culprits.h"
 #include "rules/support/faded_rates.h"
 #include "rules/support/precision.h"
@@ -25,7 +26,8 @@ constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
 constexpr size_t kWeight = 0;
 constexpr size_t kGradient = 1;
 constexpr size_t kRate = 2;
-constexpr size_t kRoles = 3;
+constexpr size_t kLoss = 3;
+constexpr size_t kRoles = 4;
 
 struct Options {
   std::optional<int64_t> num_steps;
@@ -37,6 +39,7 @@ struct Options {
   std::optional<double> element;
   UpdateSizes::Limits sizes;
   std::optional<double> faded;
+  std::optional<double> crept;
   int64_t patience;
   int64_t sample;
 };
@@ -57,7 +60,8 @@ class WeightUpdateRatio final : public Rule {
         roles_(std::move(roles)),
         options_(options),
         sizes_(options.sizes),
-        rates_(options.faded.value_or(0)) {}
+        rates_(options.faded.value_or(0)),
+        creep_(options.crept) {}
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
@@ -70,15 +74,28 @@ class WeightUpdateRatio final : public Rule {
     // Steps without a mode count until the first training step.
     if (place.mode == Mode::kTrain && !std::exchange(has_trained_, true)) states_.Clear();
     if (has_trained_ && place.mode != Mode::kTrain) return;
+    last_ = place;
     const size_t role = sample.Role();
     if (role == kWeight) ObserveWeight(sample);
     if (role == kGradient) ObserveGradient(sample);
     if (role == kRate) rates_.Add(sample, &culprits_);
+    if (role == kLoss) {
+      if (const std::optional<double> loss = sample.Scalar()) creep_.AddLoss(sample, *loss);
+    }
   }
 
   void EndStep(Findings &findings) override {
     culprits_.Report(findings);
     sizes_.EndStep(findings);
+  }
+
+  void EndJob(Findings &findings) override {
+    states_.ForEach([&](const std::string &worker, const State &state) {
+      if (state.kept.empty()) return;
+      const std::optional<Path::Length> length = state.path.To(state.kept.back().value);
+      if (length) creep_.AddPath(worker, state.path.Tensor(), *length);
+    });
+    creep_.Report(last_, findings);
   }
 
   std::string Missing() const override {
@@ -99,6 +116,7 @@ class WeightUpdateRatio final : public Rule {
     bool begins_at_zero = false;
     int64_t large_steps = 0;
     int64_t small_steps = 0;
+    Path path;
   };
 
   void ObserveGradient(const Sample &sample) {
@@ -125,6 +143,9 @@ class WeightUpdateRatio final : public Rule {
       const double mean_square = now.value.MeanSquare();
       state.begins_at_zero = mean_square == 0;
       sizes_.AddFirst(sample, mean_square);
+      if (options_.crept && !state.begins_at_zero && IsOfLayer(sample)) {
+        state.path.Begin(sample.Tensor(), elements->ElementCount(), now.value);
+      }
     }
     if (const Kept *before = FarEnough(state.kept, now.step))
       Evaluate(sample, *before, now, &state);
@@ -155,6 +176,7 @@ class WeightUpdateRatio final : public Rule {
       const double part = static_cast<double>(elements) / static_cast<double>(change.count);
       sizes_.Add(sample, part * change.difference, part * change.before);
     }
+    if (change.difference != 0) state->path.Move(now.value);
     const bool is_new = options_.ignores_frozen && change.before == 0;
     const bool is_frozen = options_.ignores_frozen && change.difference == 0 &&
                            (!state->learns || MayRoundAway(static_cast<size_t>(elements),
@@ -212,6 +234,8 @@ class WeightUpdateRatio final : public Rule {
   Culprits culprits_;
   UpdateSizes sizes_;
   FadedRates rates_;
+  Creep creep_;
+  StepPlace last_;  // of the training
 };
 
 constexpr ParameterSpec kParameters[] = {
@@ -239,6 +263,9 @@ constexpr ParameterSpec kParameters[] = {
      "minimum sum of the absolute values of all weights, relative to that before the first update"},
     {"faded", "None", "0.005",
      "minimum learning rate for two thirds of the steps, relative to the largest before"},
+    {"crept", "None", "0.008",
+     "minimum change of all weights together by the whole training, relative to the weights, if "
+     "they moved in one direction and no loss has fallen"},
     {"patience", "1", "5", "number of consecutive values before a finding"},
     {"sample", "0", "4096",
      "maximum number of elements of a weight to compare, spread evenly; 0 for all"},
@@ -267,6 +294,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(options.sizes.tiny, PositiveOrNone(parameters, "tiny"));
   SMD_ASSIGN_OR_RETURN(options.sizes.left, PositiveOrNone(parameters, "left"));
   SMD_ASSIGN_OR_RETURN(options.faded, PositiveOrNone(parameters, "faded"));
+  SMD_ASSIGN_OR_RETURN(options.crept, PositiveOrNone(parameters, "crept"));
   SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(options.sample, parameters.Whole("sample", 0, int64_t{1} << 40));
   std::vector<Selector> selectors(kRoles);
@@ -276,6 +304,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   }
   if (options.faded) {
     SMD_ASSIGN_OR_RETURN(selectors[kRate], Selector::Make({}, {"^learning_rate/"}));
+  }
+  if (options.crept) {
+    SMD_ASSIGN_OR_RETURN(selectors[kLoss], Selector::Make({"losses"}, {}));
   }
   return std::unique_ptr<Rule>(
       std::make_unique<WeightUpdateRatio>(Roles(std::move(selectors)), options));

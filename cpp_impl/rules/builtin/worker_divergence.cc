@@ -113,9 +113,9 @@ class WorkerDivergence final : public Rule {
     for (Replicas &replicas : tensors_[place->second].second) {
       if (!AreOfOnePart(replicas.front(), replica)) continue;
       // A job may save a tensor twice in a step, and change it in between.
-      const bool is_known =
-          std::any_of(replicas.begin(), replicas.end(),
-                      [&](const Replica &each) { return each.worker == replica.worker; });
+      const bool is_known = std::any_of(replicas.begin(), replicas.end(), [&](const Replica &each) {
+        return each.worker == replica.worker;
+      });
       if (!is_known) replicas.push_back(std::move(replica));
       return;
     }

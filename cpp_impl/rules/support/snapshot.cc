@@ -95,6 +95,17 @@ double Snapshot::MeanSquare() const {
   return sum / static_cast<double>(elements_.AsView().ElementCount());
 }
 
+std::vector<double> Snapshot::Some(int64_t most) const {
+  const tensor::SpreadElements some(elements_.AsView(), most);
+  std::vector<double> numbers;
+  numbers.reserve(static_cast<size_t>(some.AsView().ElementCount()));
+  VisitPairs(some.AsView(), some.AsView(), [&](const auto *, const auto *elements, size_t count) {
+    numbers.insert(numbers.end(), elements, elements + count);
+    return true;
+  });
+  return numbers;
+}
+
 Change Change::Between(const Snapshot &before, const Snapshot &now) {
   Change change;
   VisitPairs(before.elements_.AsView(), now.elements_.AsView(),

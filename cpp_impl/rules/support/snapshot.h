@@ -25,6 +25,8 @@ class Snapshot {
   bool IsSameAs(const Snapshot &other) const;
   // Returns the mean of the squares of its elements; NaN if there are none.
   double MeanSquare() const;
+  // Returns about `most` of its elements, evenly spread.
+  std::vector<double> Some(int64_t most) const;
 
  private:
   friend struct Change;

@@ -29,6 +29,13 @@ class TensorStates {
     }
     return state;
   }
+  // Calls `see(worker, state)` for each.
+  template <class See>
+  void ForEach(See see) const {
+    for (const auto &[worker, tensors] : workers_) {
+      for (const auto &[tensor, state] : tensors) see(worker, state);
+    }
+  }
   void Clear() {
     numbered_.clear();
     workers_.clear();

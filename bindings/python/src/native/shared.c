@@ -98,7 +98,13 @@ SMD_NATIVE_HOT const char *SmdNativeName(PyObject *text) {
     return NULL;
   }
   utf8 = PyUnicode_AsUTF8AndSize(text, &size);
-  if (utf8 == NULL) return NULL;
+  if (utf8 == NULL) {
+    if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+      PyErr_Clear();
+      PyErr_Format(value_error, "%A cannot be written as UTF-8", text);
+    }
+    return NULL;
+  }
   if (strlen(utf8) == (size_t)size) return utf8;
   PyErr_Format(value_error, "%R holds a NUL character", text);
   return NULL;
@@ -108,6 +114,10 @@ SMD_NATIVE_HOT int SmdNativeStep(PyObject *number, int64_t *step) {
   PyObject *index = PyNumber_Index(number);
   if (index == NULL) return -1;
   *step = PyLong_AsLongLong(index);
+  if (*step == -1 && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+    PyErr_Clear();
+    PyErr_Format(value_error, "%S is no step: it does not fit into 64 bits", index);
+  }
   Py_DECREF(index);
   return *step == -1 && PyErr_Occurred() ? -1 : 0;
 }

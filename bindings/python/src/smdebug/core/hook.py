@@ -492,14 +492,15 @@ class Hook(Attachable, HookCollections, HookMetadata, LateTensors):
         ------
         SMDebugTypeError
             If the value does not have exactly one element.
+        SMDebugValueError
+            If the name is empty, or no text that can be written.
         """
+        named = text(name, "scalar's name")
+        if not named:
+            raise SMDebugValueError("the scalar's name is empty")
         view = view_of(value)
         try:
-            check(
-                _raw.smd_hook_save_scalar(
-                    self._handle, text(name, "scalar's name"), view, timestamp or 0.0
-                )
-            )
+            check(_raw.smd_hook_save_scalar(self._handle, named, view, timestamp or 0.0))
         except SMDebugValueError as error:
             raise SMDebugTypeError(str(error)) from error
 
@@ -558,10 +559,13 @@ class Hook(Attachable, HookCollections, HookMetadata, LateTensors):
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Models that hold a hook can be copied and pickled; the copy records nothing."""
-        return _copy_of, (type(self),)
+        return _copy_of, (type(self), getattr(self, "out_dir", ""))
 
 
-def _copy_of(hook_class: Type[Hook]) -> Hook:
+def _copy_of(hook_class: Type[Hook], out_dir: str) -> Hook:
     copy = hook_class.__new__(hook_class)
     copy._is_copy = True
+    # No file can be there: that the hook's own trial may have ended does not matter.
+    Hook.__init__(copy, os.path.join(os.devnull, "copy"), dry_run=True)
+    copy.out_dir = out_dir
     return copy

@@ -26,6 +26,7 @@ DEFAULT_SAVE_CONFIG_INTERVAL = 500
 DEFAULT_SAVE_CONFIG_START_STEP = 0
 DEFAULT_SAVE_CONFIG_END_STEP: Optional[int] = None
 DEFAULT_SAVE_CONFIG_SAVE_STEPS: List[int] = []
+_TOO_LARGE = 2**63
 ALLOWED_PARAMS = ["save_interval", "save_steps", "start_step", "end_step"]
 
 Number = Union[int, str]
@@ -311,9 +312,12 @@ def _number(name: str, value: Optional[Number], default: int) -> int:
     if value is None:
         return default
     try:
-        return int(value) if isinstance(value, str) else operator.index(value)
+        number = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError) as error:
         raise SMDebugValueError(f"{name}={value!r} is not a whole number") from error
+    if not -_TOO_LARGE <= number < _TOO_LARGE:
+        raise SMDebugValueError(f"{name}={value!r} does not fit into 64 bits")
+    return number
 
 
 def _step(name: str, value: Optional[Number], default: int) -> int:
@@ -332,6 +336,8 @@ def _steps(steps: Optional[Sequence[int]]) -> List[int]:
         numbers = [operator.index(step) for step in steps]
     except TypeError as error:
         raise SMDebugValueError(f"save_steps={steps!r} holds more than whole numbers") from error
+    if any(number >= _TOO_LARGE for number in numbers):
+        raise SMDebugValueError(f"save_steps={steps!r} holds a step that does not fit into 64 bits")
     if any(number < 0 for number in numbers):
         get_logger().warning("save_steps=%s: steps begin at 0; negative ones are ignored", steps)
     return [number for number in numbers if number >= 0]

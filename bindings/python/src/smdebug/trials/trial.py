@@ -474,6 +474,8 @@ class Trial(TrialDisplay, ABC):
         log_ignored("Trial.tensor_names", show_prefixed_tensors=show_prefixed_tensors is True)
         if regex is not None and collection is not None:
             raise SMDebugValueError("give a regex or a collection, not both")
+        if (step is not None and step < 0) or regex == []:
+            return []  # to the library, both would be no condition
         regexes = None
         if regex is not None:
             regexes = Strings(flatten(regex if isinstance(regex, list) else [regex]))

@@ -13,6 +13,8 @@ import org.smdebug.raw.Raw;
  * every query first reads what was recorded since the last query. Safe for use by several threads.
  */
 public final class Trial implements AutoCloseable {
+  private static final long ANY_STEP = -1; // the condition that is none
+
   private final Handle handle;
 
   private final Object refreshLock = new Object();
@@ -370,18 +372,18 @@ public final class Trial implements AutoCloseable {
 
   /** {@return the sorted names of all tensors saved so far} */
   public List<String> tensorNames() {
-    return names(-1, Mode.GLOBAL, null, null);
+    return names(ANY_STEP, Mode.GLOBAL, null, null);
   }
 
   /**
    * Returns the names of the tensors saved at a step.
    *
-   * @param step the step
+   * @param step the step; none was saved at a negative one
    * @param mode the mode that the step number belongs to
    * @return the names, sorted
    */
   public List<String> tensorNamesAt(long step, Mode mode) {
-    return names(step, mode, null, null);
+    return step < 0 ? List.of() : names(step, mode, null, null);
   }
 
   /**
@@ -391,7 +393,7 @@ public final class Trial implements AutoCloseable {
    * @return the names, sorted
    */
   public List<String> tensorNamesMatching(String... regexes) {
-    return names(-1, Mode.GLOBAL, List.of(regexes), null);
+    return names(ANY_STEP, Mode.GLOBAL, List.of(regexes), null);
   }
 
   /**
@@ -401,20 +403,22 @@ public final class Trial implements AutoCloseable {
    * @return the names, sorted
    */
   public List<String> tensorNamesIn(String collection) {
-    return tensorNamesIn(collection, -1, Mode.GLOBAL);
+    try (Collection condition = collection(collection)) {
+      return names(ANY_STEP, Mode.GLOBAL, null, condition);
+    }
   }
 
   /**
    * Returns the names of the tensors in a collection that were saved at a step.
    *
    * @param collection its name
-   * @param step the step
+   * @param step the step; none was saved at a negative one
    * @param mode the mode that the step number belongs to
    * @return the names, sorted
    */
   public List<String> tensorNamesIn(String collection, long step, Mode mode) {
     try (Collection condition = collection(collection)) {
-      return names(step, mode, null, condition);
+      return step < 0 ? List.of() : names(step, mode, null, condition);
     }
   }
 
