@@ -46,7 +46,7 @@ def test_tensors_and_steps_in_only_one_trial(tmp_path):
         (np.float32([1]), np.float64([1]), "value: float32 against float64"),
         ([1.0, 2.0], [1.0, np.nan], "1 of 2 elements, by up to nan at [1]"),
         (np.int64([2**62 + 1, 0]), np.int64([2**62, 0]), "1 of 2 elements, by up to 1 at [0]"),
-        (["one", "two"], ["one", "2"], "1 of 2 elements, by up to nan at [1]"),
+        (["one", "two"], ["one", "2"], "value: 1 of 2 texts differs at [1]"),
     ],
 )
 def test_how_values_differ(a, b, message, tmp_path):
@@ -80,3 +80,12 @@ def test_shapes_and_types_differ_by_no_number(tmp_path):
     assert ["t", "1", "1", "0", "-", "0", "0"] in rows and ["u", "1", "0", "-", "-", "0", "0"] in rows
     largest = {each["tensor"]: each["largest"] for each in program.objects("diff a b --all --json", 10)[:-1]}
     assert largest == {"t": None, "u": 0}
+
+
+def test_texts_have_no_distance(tmp_path):
+    told = summary(tmp_path, [{"t": ["a", "b", "c"]}], [{"t": ["a", "x", "y"]}], 10)
+    assert told["first"]["tensor"] == "t"
+    text = Program(tmp_path)("diff a b", 10)
+    assert "2 of 3 texts differ, the first at [1]" in text
+    assert "nan" not in text
+    assert Program(tmp_path).objects("diff a b --json", 10)[0]["largest"] is None

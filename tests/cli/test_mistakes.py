@@ -31,6 +31,26 @@ def test_numbers_and_missing_values(smdebug, command, said):
     assert smdebug.complaint(command, 2) == said
 
 
+@pytest.mark.parametrize(
+    ("options", "command", "rest"),
+    [
+        ("--rule DeadRelu", "rules", "run"),
+        ("--rule DeadRelu --rule AllZero", "rules", "run"),
+        ("--rule=DeadRelu", "rules", "run"),
+        ("--regex fc1", "ls", "run"),
+        ("--reduction l2", "show", "run fc1.weight"),
+        ("--regex fc1", "diff", "run run"),
+        ("--set end_delay_seconds=0", "ls", "run"),
+    ],
+)
+@pytest.mark.parametrize("last", ["", "--json"])
+def test_options_may_come_first(smdebug, options, command, rest, last):
+    done = smdebug.run(f"{command} {options} {rest} {last}")
+    after = smdebug.run(f"{command} {rest} {options} {last}")
+    assert (done.returncode, done.stdout) == (after.returncode, after.stdout)
+    assert done.returncode in (0, 10), done.stderr
+
+
 def test_a_long_value_is_shortened(smdebug):
     for command in (f"show run loss --last {LARGE}", f"diff run run --atol {LARGE}", f"show run loss --mode {LARGE}",
                     f"{LARGE} run", f"ls run --{LARGE}"):  # fmt: skip

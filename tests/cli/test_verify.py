@@ -275,3 +275,21 @@ def test_other_commands_fail_at_a_damaged_value(damaged):
     path = event_file(damaged, 7)
     path.write_bytes(path.read_bytes()[:100])
     assert str(path) in damaged.complaint("show run fc1.weight --step 7", 4)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("verify run --set bogus=1", "a trial has no option 'bogus'"),
+        ("verify run --set end_delay_seconds=x", "end_delay_seconds is 'x'"),
+    ],
+)
+def test_a_mistake_in_the_command_is_no_damage(damaged, command, said):
+    assert said in damaged.complaint(command, 2)
+
+
+def test_event_files_below_the_home_folder_are_read(damaged, monkeypatch):
+    monkeypatch.setenv("HOME", str(damaged.folder))
+    assert damaged("verify '~/run'").split(":")[1] == damaged("verify run").split(":")[1]
+    event_file(damaged, 9).write_bytes(b"")
+    assert "fault" in damaged("verify '~/run'", 10)

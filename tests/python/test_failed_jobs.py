@@ -103,3 +103,14 @@ def test_workers_that_fail_at_once(tmp_path):
                 closed.result()
         assert ending(tmp_path / f"{attempt}") in texts[:2]
         assert [each.name for each in (tmp_path / f"{attempt}").glob("*.tmp")] == []
+
+
+def test_other_hooks_are_closed_if_one_cannot_be(tmp_path):
+    script = f"""
+import shutil
+other = smdebug.Hook({str(tmp_path / "other")!r})
+shutil.rmtree({str(tmp_path / "run")!r})
+"""
+    done = run(tmp_path / "run", script)
+    assert "cannot close the hook of" in done.stderr and "Traceback" not in done.stderr
+    assert ending(tmp_path / "other") == ""

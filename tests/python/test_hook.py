@@ -3,6 +3,7 @@
 import copy
 import logging
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -390,10 +391,6 @@ def test_further_options_are_passed_on(out_dir):
         Hook(out_dir + "2", options={"queue_polizy": "drop"})
 
 
-def test_a_copy_of_a_hook_is_empty(out_dir):
-    assert copy.copy(Hook(out_dir)).__dict__ == {"_is_copy": True}
-
-
 def test_a_hook_says_what_it_is(out_dir):
     assert (
         repr(Hook(out_dir)) == f"<Hook out_dir={out_dir!r} worker='worker_0' step=-1 mode=GLOBAL>"
@@ -414,3 +411,40 @@ def test_whether_a_tensor_is_saved_as_such_or_as_one_of_a_collection(out_dir):
             assert hook.should_save_tensor_or_collection("x", "default")
         with hook.step():
             assert not hook.should_save_tensor_or_collection("c1", "c")
+
+
+def test_a_copy_records_nothing(out_dir):
+    hook = Hook(out_dir, save_config=EVERY_STEP, save_all=True)
+    for made in (copy.deepcopy(hook), pickle.loads(pickle.dumps(hook))):
+        assert made.out_dir == out_dir
+        with made, made.step(modes.TRAIN):
+            assert not made.wants("w")
+            made.save("w", [1.0])
+            made.save_scalar("rate", 0.1)
+        assert not made.is_recording
+        assert "Hook" in repr(made)
+    with hook, hook.step():
+        hook.save("w", [2.0])
+    assert create_trial(out_dir).tensor("w").value(0).tolist() == [2.0]
+
+
+def test_the_name_of_a_reduction_is_refused(out_dir):
+    with Hook(out_dir, save_config=EVERY_STEP, save_all=True) as hook, hook.step():
+        with pytest.raises(SMDebugValueError, match="the name under which a reduction is saved"):
+            hook.save("smdebug/reductions/min/w", [1.0])
+        hook.save("smdebug/reductions/other", [1.0])
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\0b", ""])
+def test_a_name_that_is_no_text_is_refused(out_dir, name):
+    with Hook(out_dir, save_config=EVERY_STEP, save_all=True) as hook, hook.step():
+        for save in (hook.save, hook.save_scalar):
+            with pytest.raises(SMDebugValueError):
+                save(name, 1.0)
+
+
+@pytest.mark.parametrize("setting", ["save_interval", "start_step", "end_step", "save_steps"])
+def test_a_step_beyond_64_bits_is_refused(setting):
+    given = [2**70] if setting == "save_steps" else 2**70
+    with pytest.raises(SMDebugValueError, match=f"{setting}=.*64 bits"):
+        SaveConfig(**{setting: given})

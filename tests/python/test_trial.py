@@ -2,10 +2,11 @@
 
 import os
 import threading
+from pathlib import Path
 
 import pytest
 from helpers import Recorder
-from smdebug import create_trial, modes
+from smdebug import Hook, create_trial, modes
 from smdebug.analysis.utils import no_refresh, refresh
 from smdebug.core.tensor import StepState
 from smdebug.core.writer import FileWriter
@@ -378,3 +379,31 @@ def test_inputs_labels_and_predictions_are_in_the_order_of_their_numbers(recorde
     assert [value.item() for value in trial.inputs(0, modes.TRAIN)] == [9.0, 10.0]
     assert [value.item() for value in trial.labels(0)] == [0.0, 1.0]
     assert [value.item() for value in trial.predictions(0, mode=modes.TRAIN)] == [0.0]
+
+
+def test_no_tensor_was_saved_at_a_negative_step(recorder):
+    trial = recorder.step(0, {"w": 1.0}).open()
+    assert trial.tensor_names(step=0) == ["w"]
+    assert trial.tensor_names(step=-1) == trial.tensor_names(step=-7) == []
+    assert trial.tensor_names(regex=[]) == []
+
+
+def test_a_step_beyond_64_bits_is_refused(recorder):
+    tensor = recorder.step(0, {"w": 1.0}).open().tensor("w")
+    with pytest.raises(SMDebugValueError, match="does not fit into 64 bits"):
+        tensor.value(2**63)
+
+
+def test_a_missing_event_file_is_waited_for(out_dir, monkeypatch):
+    monkeypatch.setenv("SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT", "2")
+    hook = Hook(out_dir, save_all=True)
+    with hook.step():
+        hook.save("w", [1.0, 2.0])
+    hook.flush()
+    [path] = Path(out_dir).rglob("*.tfevents")
+    trial = create_trial(out_dir)
+    path.rename(path.with_suffix(".away"))
+    back = threading.Timer(1, path.with_suffix(".away").rename, [path])
+    back.start()
+    assert trial.tensor("w").value(0).tolist() == [1.0, 2.0]
+    hook.close()

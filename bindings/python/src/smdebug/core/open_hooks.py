@@ -51,5 +51,5 @@ def close_all() -> None:
         note_failure(hook, error)
         try:
             hook.close()
-        except BaseException as error:  # the others are closed too
-            hook.logger.error("cannot close the hook of %s: %s", hook.out_dir, error)
+        except BaseException as failure:  # the others are closed too
+            hook.logger.error("cannot close the hook of %s: %s", hook.out_dir, failure)
