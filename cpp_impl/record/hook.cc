@@ -17,6 +17,13 @@ bool Contains(const std::vector<std::string> &names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+Status IsFinished(const std::string &place) {
+  return Status(Code::kTrialExists,
+                StrCat(place, ": a finished trial is already there; choose another out_dir or ",
+                       "remove it"))
+      .With("path", place);
+}
+
 PlanDefaults PlanDefaultsOf(const HookOptions &options) {
   PlanDefaults defaults{options.save_config, options.reduction_config, options.include_collections,
                         options.saves_all};
@@ -56,13 +63,7 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
                        store->Exists(format::CollectionsFileName(options.worker)));
   // The first of several workers that ends leaves the marker.  Another one may begin after that.
   const bool may_begin = options.RecordingWorkers() > 1 && !options.queue.is_resumed;
-  if (is_finished && !may_begin) {
-    return Status(
-               Code::kTrialExists,
-               StrCat(store->Location(),
-                      ": a finished trial is already there; choose another out_dir or remove it"))
-        .With("path", store->Location());
-  }
+  if (is_finished && !may_begin) return IsFinished(store->Location());
   options.queue.out_dir = std::make_shared<OutDir>(store, format::WorkerToFile(options.worker),
                                                    options.num_workers != 1);
   if (options.writes_rows && options.make_listener) {

@@ -211,9 +211,7 @@ SMD_FALLIBLE smd_tensor_workers(smd_tensor *tensor, int64_t step, smd_mode mode,
                                 smd_strings **out) SMD_NOEXCEPT;
 
 /* Returns the elements at a step.  `worker` may be NULL: the first that has them.
- *
- * Scalars are returned from the index files, which hold them too (docs/formats.md); with the option
- * index_numbers set to false, from their event files, which finds damage there.
+ * Scalars are read from the index files, unless the option index_numbers is false.
  *
  * Fails: VALUE_UNAVAILABLE, STEP_UNAVAILABLE (also if the job has ended), STEP_NOT_YET,
  * WORKER_UNKNOWN, CORRUPT_DATA, and as smd_trial_refresh().

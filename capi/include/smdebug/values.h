@@ -16,7 +16,8 @@ SMD_BEGIN_DECLS
  * From a bucket, many values are requested at once.  All values are in memory together:
  * read large tensors in several ranges.
  *
- * Scalars are returned from the index files, as by smd_tensor_value().
+ * Scalars are read from the index files (docs/formats.md), unless the option index_numbers is
+ * false: then damage of their event files is found too.
  *
  * Fails: as smd_trial_refresh(); also CANCELLED if smd_trial_cancel() is called meanwhile.
  * Thread: any.   Since: 1.0 */

@@ -465,9 +465,8 @@ class Trial(TrialDisplay, ABC):
         SMDebugTypeError
             If the collection is neither a name nor a Collection.
         """
-        given: List[Any] = list(conditions)
-        if not isinstance(show_prefixed_tensors, bool):
-            given.insert(0, show_prefixed_tensors)
+        first = [] if isinstance(show_prefixed_tensors, bool) else [show_prefixed_tensors]
+        given: List[Any] = [*first, *conditions]
         if len(given) > 4:
             raise SMDebugTypeError("tensor_names() takes a step, a mode, a regex, a collection")
         step, mode, regex, collection = given + [step, mode, regex, collection][len(given) :]
@@ -476,9 +475,8 @@ class Trial(TrialDisplay, ABC):
             raise SMDebugValueError("give a regex or a collection, not both")
         if (step is not None and step < 0) or regex == []:
             return []  # to the library, both would be no condition
-        regexes = None
-        if regex is not None:
-            regexes = Strings(flatten(regex if isinstance(regex, list) else [regex]))
+        expressions = regex if isinstance(regex, list) else [regex]
+        regexes = None if regex is None else Strings(flatten(expressions))
         return out_strings(
             _raw.smd_trial_tensor_names,
             self._handle,
