@@ -389,6 +389,24 @@ def test_a_loop(out_dir, rules):
     np.testing.assert_array_equal(value, twin.weight.grad)
 
 
+def test_a_loop_of_several_models(out_dir):
+    models = [nn.Linear(3, 3), nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 1))]
+    optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for model in models[1:]]
+    settings = {"save_config": EVERY_STEP, "include_collections": ["gradients"]}
+    with recording(out_dir, models, *optimizers, **settings):
+        for _ in range(2):
+            hidden = models[1](models[0](torch.ones(2, 3)))
+            models[2](hidden).square().mean().backward()
+            for optimizer in optimizers:
+                optimizer.step()
+    names = smd.create_trial(out_dir).tensor_names(regex="weight$")
+    assert names == [
+        "gradient/Linear_2_weight",
+        "gradient/Linear_weight",
+        "gradient/Sequential_0.weight",
+    ]
+
+
 def test_a_rule_set_judges_one_training_and_stops_no_other(out_dir, caplog):
     """As in a cross-validation that makes its rule set before the loop."""
     settings = {"save_config": EVERY_STEP, "include_collections": ["gradients"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from smdebug.integrations.torch_callback import TorchCallback
@@ -32,8 +33,9 @@ def recording(
     ----------
     out_dir : str or path
         Folder of the trial.
-    model : torch.nn.Module
-        The model.
+    model : torch.nn.Module or list of torch.nn.Module
+        The model, or those that are trained together, as a generator and a discriminator.  A
+        second one of a class is named with a number, as "Net_2".
     *optimizers : torch.optim.Optimizer
         Its optimizers.
     loss : torch.nn.Module, optional
@@ -49,8 +51,14 @@ def recording(
         The hook, which is closed after the block.
     """
     with TorchCallback(out_dir, rules=rules, **settings) as callback:
-        hook = callback._register(model, optimizers)
+        first, *others = model if isinstance(model, (list, tuple)) else [model]
+        hook = callback._register(first, optimizers)
         assert hook is not None
+        kinds = Counter([type(first).__name__])
+        for other in others:
+            kind = type(other).__name__
+            kinds[kind] += 1
+            hook.register_module(other, f"{kind}_{kinds[kind]}" if kinds[kind] > 1 else None)
         if loss is not None:
             hook.register_loss(loss)
         yield hook
