@@ -134,7 +134,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"UnusualSettings", "dropout", {"probability of a 0", ""}},
     {"UnusualSettings", "statistics", {"part that is as at first", ""}},
     {"UnusualSettings", "training_mode", {"evaluations in training mode", ""}},
-    {"UnusualSettings", "untrained", {"part of frozen normalisations that is as at first", ""}},
+    {"UnusualSettings", "untrained", {"part of frozen layers that is as at first", ""}},
     {"UnusualSettings", "warmup", {"last rise, of the whole training", ""}},
     {"UpdateNotApplied", "accumulating", {"time without a reset", "steps"}},
     {"UpdateNotApplied", "few_digits", {"time without a change", "steps"}},

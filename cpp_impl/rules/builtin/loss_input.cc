@@ -34,7 +34,7 @@ enum Role : size_t {
 // Scores of classes, which a softmax or a sigmoid turns into probabilities inside the loss, and
 // logarithms of probabilities.
 constexpr std::string_view kScoreInputs =
-    R"((CrossEntropy|(?<![a-z])NLL|BCEWithLogits)Loss\w*_input_0$)";
+    R"((CrossEntropy|(?<![a-z])NLL|KLDiv|BCEWithLogits)Loss\w*_input_0$)";
 constexpr std::string_view kNumberInputs = R"((MSE|L1|Huber)Loss\w*_input_0$)";
 constexpr std::string_view kNumberTargets =
     R"((MSE|L1|Huber|BCE|BCEWithLogits)Loss\w*_input_1$,)"
@@ -374,7 +374,8 @@ class LossInput final : public Rule {
 
   // Returns a sentence on the scores of classes that a loss gets, or "".
   static std::string_view WhatIsWrong(const Sample &sample, const std::vector<double> &elements) {
-    const bool are_logarithms = sample.Tensor().find("NLL") != std::string_view::npos;
+    const bool are_logarithms = sample.Tensor().find("NLL") != std::string_view::npos ||
+                                sample.Tensor().find("KLDiv") != std::string_view::npos;
     const bool is_positive = std::any_of(elements.begin(), elements.end(),
                                          [](double each) { return each > kTolerance; });
     if (are_logarithms && is_positive) {

@@ -1,5 +1,7 @@
 // Finds settings of layers, modes and schedules that nobody chooses.
+#include <map>
 #include <set>
+#include <string>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -7,6 +9,7 @@
 #include "rules/support/endless_warmup.h"
 #include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
+#include "rules/support/told.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -21,7 +24,7 @@ constexpr std::string_view kStatistics = "initial_statistics/";
 constexpr std::string_view kRates = "learning_rate/";
 // How far an optimizer's first beta is above its second.
 constexpr std::string_view kBetas = "beta_excess/";
-// The part of a model's frozen normalisations that is what each begins as, late in the training.
+// The part of a model's frozen layers that is what each begins as, at some updates.
 constexpr std::string_view kFrozen = "initial_frozen/";
 
 enum Role : size_t { kOfDropout, kOfMode, kOfStatistics, kOfRate, kOfBetas, kOfFrozen };
@@ -57,13 +60,17 @@ class UnusualSettings final : public Rule {
       case kOfMode: return CheckMode(sample, *number);
       case kOfStatistics: return CheckStatistics(sample, *number);
       case kOfBetas: return CheckBetas(sample, *number);
-      case kOfFrozen: return CheckFrozen(sample, *number);
+      case kOfFrozen: return NoteFrozen(sample, *number);
       default: warmups_.Add(sample, *number);
     }
   }
 
   void EndStep(Findings &findings) override { culprits_.Report(findings); }
-  void EndJob(Findings &findings) override { warmups_.Report(findings); }
+  void EndJob(Findings &findings) override {
+    warmups_.Report(findings);
+    // Copies that follow a model, as targets do, have followed it by now.
+    for (const auto &[tensor, seen] : frozen_) ReportFrozen(tensor, seen, findings);
+  }
 
   std::string Missing() const override {
     return "a dropout, an evaluation or a learning rate, which PyTorch's hook shows to rules";
@@ -91,14 +98,25 @@ class UnusualSettings final : public Rule {
     });
   }
 
-  void CheckFrozen(const Sample &sample, double share) {
-    if (share < 1 || !IsTraining(sample.Place().mode)) return;
-    if (!told_.insert(std::string(sample.Tensor())).second) return;
-    culprits_.Offer(sample, {share, share, 1, "untrained"}, [&] {
-      return StrCat("all frozen normalisations of '", sample.Tensor().substr(kFrozen.size()),
-                    "' are as every one begins: the frozen part of the model was never trained; "
-                    "load its weights");
-    });
+  struct Frozen {
+    StepPlace place;
+    std::string worker;
+    double share = 0;
+  };
+
+  void NoteFrozen(const Sample &sample, double share) {
+    if (!IsTraining(sample.Place().mode)) return;
+    frozen_[std::string(sample.Tensor())] = {sample.Place(), std::string(sample.Worker()), share};
+  }
+
+  static void ReportFrozen(const std::string &tensor, const Frozen &seen, Findings &findings) {
+    if (seen.share < 1) return;
+    findings.AddAt(
+        seen.place,
+        FindingOf({seen.worker, tensor}, "untrained", seen.share, 1,
+                  StrCat("the frozen layers of '", tensor.substr(kFrozen.size()),
+                         "' are as every one begins: the frozen part of the model was never "
+                         "trained; load its weights")));
   }
 
   void CheckMode(const Sample &sample, double is_training) {
@@ -125,7 +143,8 @@ class UnusualSettings final : public Rule {
 
   const Limits limits_;
   std::set<std::string> told_;
-  SampleStates<int64_t> evaluations_;  // in a row, in training mode
+  std::map<std::string, Frozen> frozen_;  // the last of each tensor
+  SampleStates<int64_t> evaluations_;     // in a row, in training mode
   EndlessWarmups warmups_;
   Culprits culprits_;
 };

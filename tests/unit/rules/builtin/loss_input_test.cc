@@ -40,6 +40,26 @@ double Exponential(double x) { return std::exp(x); }
 double Identity(double x) { return x; }
 double Rectified(double x) { return std::max(0.0, x); }
 
+TEST(LossInputTest, ADivergenceTakesLogarithmsOfProbabilities) {
+  for (const bool are_logarithms : {false, true}) {
+    FakeSource source;
+    for (int64_t step = 0; step < 8; ++step) {
+      const double p = 0.5 + 0.4 * std::sin(static_cast<double>(step));
+      const std::vector<double> inputs = are_logarithms
+                                             ? std::vector<double>{std::log(p), std::log(1 - p)}
+                                             : std::vector<double>{p, 1 - p};
+      source.Step(step, Mode::kTrain, step).Save("KLDivLoss_input_0", inputs, {1, 2});
+    }
+    const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+    if (are_logarithms) {
+      EXPECT_THAT(evaluated.findings, IsEmpty());
+    } else {
+      EXPECT_THAT(evaluated.Checks(), Contains("probabilities"));
+      EXPECT_THAT(evaluated.findings[0].message, HasSubstr("give it the log_softmax"));
+    }
+  }
+}
+
 TEST(LossInputTest, ProbabilitiesAreNoScores) {
   const Evaluated evaluated = OfScores(Exponential, true);
   EXPECT_THAT(evaluated.Steps(), ElementsAre(4, 5, 6, 7));

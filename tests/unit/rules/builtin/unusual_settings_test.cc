@@ -45,12 +45,16 @@ TEST(UnusualSettingsTest, AFrozenModelThatWasNeverTrainedIsFound) {
   FakeSource source;
   source.Step(99, Mode::kTrain, 99)
       .Save("initial_frozen/Net", {1})
-      .Save("initial_frozen/Other", {0.875});
+      .Save("initial_frozen/Other", {0.875})
+      .Save("initial_frozen/Target", {1});
+  source.Step(199, Mode::kTrain, 199)
+      .Save("initial_frozen/Net", {1})
+      .Save("initial_frozen/Target", {0});
   const Evaluated evaluated = Find(source);
   ASSERT_THAT(evaluated.Checks(), ElementsAre("untrained"));
   EXPECT_EQ(evaluated.findings[0].message,
-            "all frozen normalisations of 'Net' are as every one begins: the frozen part of the "
-            "model was never trained; load its weights");
+            "the frozen layers of 'Net' are as every one begins: the frozen part of the model was "
+            "never trained; load its weights");
 }
 
 TEST(UnusualSettingsTest, EvaluationsInTrainingModeAreFound) {

@@ -18,9 +18,10 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 _USUAL_DROPOUT = 0.5
 _USUAL_MOMENTUM = 0.02
 
-# Copies that follow a model, as targets and averages, have followed it by then.
+# What is frozen is looked at after so many updates, and then whenever there are twice as many.
 _UPDATES_BEFORE_FROZEN = 100
-_LEAST_FROZEN_NORMS = 2
+_LEAST_FROZEN = 2  # layers of one kind
+_LEAST_ELEMENTS = 64  # of a weight, so that one of them is near the bound it was drawn within
 
 
 class _Layers:
@@ -45,6 +46,7 @@ class _Layers:
                     self.dropouts.append((path_of(path), ref(layer)))
         self.in_evaluation = self._in_evaluation(model)
         self.updates = 0
+        self.next_look = _UPDATES_BEFORE_FROZEN
 
     def __bool__(self) -> bool:
         return bool(self._with_mode)
@@ -82,7 +84,7 @@ class LayerSettings:
     running statistics of slow batch normalisations is still what they began as.  Models without
     dropout and batch normalisation are left out: their mode changes nothing.
 
-    At the hundredth update of any model, what part of its frozen normalisations is as they begin.
+    At a few updates of any model, what part of its frozen layers is as they begin.
 
     Parameters
     ----------
@@ -115,7 +117,8 @@ class LayerSettings:
                 continue
             layers = self._layers_of(module)
             layers.updates += 1
-            if layers.updates == _UPDATES_BEFORE_FROZEN:
+            if layers.updates == layers.next_look:
+                layers.next_look *= 2
                 self._save_frozen(model.name, module)
             if not layers:
                 continue
@@ -154,24 +157,42 @@ def _name_of(model: Any, path: str) -> str:
 
 
 def _initial_part_of_frozen(model: Any) -> Optional[Any]:
-    """Returns the part of a model's frozen normalisations that are as every one begins.
+    """Returns the part of a model's frozen layers that is as every one begins.
 
-    Their elements are equal then, and differ after a training.  It is computed where they are, so
-    that the host does not wait; None if the model has too few.
+    Normalisations decide, or linear and convolutional layers if there are too few; None if of
+    these, too.  It is computed where the layers are, so that the host does not wait.
     """
-    initial = []
+    norms, others = [], []
     for layer in model.modules():
-        weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
-        if "Norm" not in type(layer).__name__ or not isinstance(weight, torch.nn.Parameter):
+        weight = getattr(layer, "weight", None)
+        if not isinstance(weight, torch.nn.Parameter) or weight.requires_grad:
             continue
-        is_frozen = not weight.requires_grad and weight.ndim == 1 and weight.numel() > 1
-        if is_frozen and not is_capturing(weight.device):
-            is_initial = (weight == weight[0]).all()
-            initial.append(is_initial if bias is None else is_initial & (bias == 0).all())
-    if len(initial) < _LEAST_FROZEN_NORMS:
+        if is_capturing(weight.device):
+            continue
+        if "Norm" in type(layer).__name__ and weight.ndim == 1 and weight.numel() > 1:
+            norms.append(_is_initial_norm(weight, getattr(layer, "bias", None)))
+        elif type(layer) in _DRAWN and weight.numel() >= _LEAST_ELEMENTS:
+            others.append(_is_initial_weight(weight))
+    told = norms if len(norms) >= _LEAST_FROZEN else others
+    if len(told) < _LEAST_FROZEN:
         return None
-    device = initial[0].device
-    return torch.stack([each.to(device) for each in initial]).float().mean()
+    return torch.stack([each.to(told[0].device) for each in told]).float().mean()
+
+
+def _is_initial_norm(weight: Any, bias: Any) -> Any:
+    # The elements differ after a training.
+    is_initial = (weight == weight[0]).all()
+    return is_initial if bias is None else is_initial & (bias == 0).all()
+
+
+# Layers whose weights PyTorch draws evenly up to one over the root of the inputs of an output.
+_DRAWN = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
+
+
+def _is_initial_weight(weight: Any) -> Any:
+    # A training takes some elements beyond the bound; another initialisation has another one.
+    largest = weight.abs().max() * weight[0].numel() ** 0.5
+    return (largest > 0.9) & (largest < 1.001)
 
 
 def _dropout_of(layer: Any) -> float:
