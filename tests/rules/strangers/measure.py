@@ -30,7 +30,9 @@ from typing import Any
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 os.environ.setdefault("KERAS_BACKEND", "jax")
 HERE = Path(__file__).parent
-WRITERS = ("fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
+WRITERS = (
+    "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth",
+)  # fmt: skip
 sys.path.append(str(HERE.parent))
 
 import numpy as np
