@@ -112,6 +112,7 @@ func TestTensorNames(t *testing.T) {
 	}{
 		"all":               {nil, []string{"EVAL.weight", "TRAIN.weight", "loss"}},
 		"at a step":         {[]smdebug.NameCondition{smdebug.AtStep(0, smdebug.Eval)}, []string{"EVAL.weight", "loss"}},
+		"before step 0":     {[]smdebug.NameCondition{smdebug.AtStep(-1, smdebug.Global)}, nil},
 		"in a mode":         {[]smdebug.NameCondition{smdebug.InMode(smdebug.Train)}, []string{"TRAIN.weight", "loss"}},
 		"matching":          {[]smdebug.NameCondition{smdebug.Matching("weight$", "^nothing")}, []string{"EVAL.weight", "TRAIN.weight"}},
 		"of a collection":   {[]smdebug.NameCondition{smdebug.InCollection("losses")}, []string{"loss"}},

@@ -20,6 +20,9 @@ constexpr double kHalfWay = 2.0 / 3;
 // that have settled tremble: theirs is near 0.
 constexpr double kStraight = 0.7;
 constexpr double kFalls = 0.1;
+// A loss below this one may have been learned before, as in a job that goes on.  Those of trainings
+// with too low a rate were above 0.8.
+constexpr double kMayBeLearned = 0.2;
 constexpr int64_t kFewestUpdates = 60;
 // Few elements may go on in one direction by chance.
 constexpr double kFewestElements = 32;
@@ -73,12 +76,15 @@ std::optional<Path::Length> Path::To(const Snapshot &weight) const {
   return length;
 }
 
-double Creep::Loss::Fall() const {
+std::optional<double> Creep::Loss::Fall() const {
+  if (was_below_0 || count < kFewestUpdates) return {};
   const int64_t most = std::max(count / kPartOfLosses, kLeastLosses);
   const auto compared = std::min({static_cast<size_t>(most), first.size(), last.size()});
   const auto size = static_cast<std::ptrdiff_t>(compared);
   const double before = MedianOf({first.begin(), first.begin() + size});
-  return (before - MedianOf({last.end() - size, last.end()})) / before;
+  const double now = MedianOf({last.end() - size, last.end()});
+  if (now < kMayBeLearned) return {};
+  return (before - now) / before;
 }
 
 void Creep::AddLoss(const Sample &sample, double loss) {
@@ -106,14 +112,15 @@ void Creep::AddPath(const std::string &worker, const std::string &tensor,
 }
 
 // Returns the most that a loss has fallen; nothing if there is none, or one that may be at its
-// least anywhere.
+// least.
 std::optional<double> Creep::FallOf(const std::string &worker) const {
   const auto known = losses_.find(worker);
   if (known == losses_.end()) return {};
   std::optional<double> most;
   for (const auto &[tensor, loss] : known->second) {
-    if (loss.was_below_0 || loss.count < kFewestUpdates) return {};
-    most = std::max(most.value_or(loss.Fall()), loss.Fall());
+    const std::optional<double> fall = loss.Fall();
+    if (!fall) return {};
+    most = std::max(most.value_or(*fall), *fall);
   }
   return most;
 }

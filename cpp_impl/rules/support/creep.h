@@ -70,8 +70,9 @@ class Creep {
     std::deque<double> last;
     int64_t count = 0;
 
-    // Returns the part of the first losses by which the last ones are lower.
-    double Fall() const;
+    // Returns the part of the first losses by which the last ones are lower; nothing if it says
+    // nothing.
+    std::optional<double> Fall() const;
   };
   struct All {
     int64_t updates = 0;

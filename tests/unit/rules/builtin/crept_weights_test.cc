@@ -66,6 +66,10 @@ TEST(CreptWeightsTest, ALossThatFallsNeedsNoLongerWay) {
   EXPECT_THAT(Find({.moved = Straight, .loss = falls}).findings, IsEmpty());
 }
 
+TEST(CreptWeightsTest, ALossThatWasLearnedBeforeIsNotJudged) {
+  EXPECT_THAT(Find({.moved = Straight, .loss = [](int64_t) { return 0.1; }}).findings, IsEmpty());
+}
+
 TEST(CreptWeightsTest, ALossThatMayBeBelowZeroIsNotJudged) {
   const auto swings = [](int64_t step) { return std::sin(static_cast<double>(step)); };
   EXPECT_THAT(Find({.moved = Straight, .loss = swings}).findings, IsEmpty());

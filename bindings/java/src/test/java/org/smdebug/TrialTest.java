@@ -59,6 +59,8 @@ class TrialTest {
       assertTrue(trial.collectionNames().contains("mine"));
       assertEquals(List.of("w"), trial.tensorNames());
       assertEquals(List.of("w"), trial.tensorNamesAt(0, Mode.EVAL));
+      assertEquals(List.of(), trial.tensorNamesAt(-1, Mode.GLOBAL));
+      assertEquals(List.of(), trial.tensorNamesIn("mine", -1, Mode.GLOBAL));
       assertEquals(List.of("w"), trial.tensorNamesIn("mine"));
       assertEquals(List.of("w"), trial.tensorNamesIn("mine", 2, Mode.TRAIN));
       assertEquals(List.of("w"), trial.tensorNamesMatching("no", "^w"));
