@@ -54,7 +54,7 @@ def test_values_of_a_range_of_steps(tensor):
     assert list(tensor.values(None, "worker_0", first=np.int64(2), end=4)) == [2]
     with pytest.raises(TypeError):
         tensor.values(first="0")
-    with pytest.raises(OverflowError):
+    with pytest.raises(SMDebugValueError, match="64 bits"):
         tensor.values(end=1 << 63)
 
 
