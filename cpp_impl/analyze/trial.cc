@@ -13,7 +13,7 @@ namespace {
 
 constexpr Clock::Duration kShortestPause = std::chrono::milliseconds(50);
 constexpr Clock::Duration kLongestPause = std::chrono::seconds(2);
-// Of a worker, after the first one has ended: then it was killed.
+// After the first worker has ended, one that records nothing for so long was killed.
 constexpr double kLongestSilence = 300;  // seconds
 // A wait is not logged before this time.
 constexpr Clock::Duration kSilence = std::chrono::seconds(1);

@@ -68,7 +68,7 @@ class UnusualSettings final : public Rule {
   void EndStep(Findings &findings) override { culprits_.Report(findings); }
   void EndJob(Findings &findings) override {
     warmups_.Report(findings);
-    // Copies that follow a model, as targets do, have followed it by now.
+    // By now, targets and averages are no longer as they began.
     for (const auto &[tensor, seen] : frozen_) ReportFrozen(tensor, seen, findings);
   }
 

@@ -18,10 +18,10 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 _USUAL_DROPOUT = 0.5
 _USUAL_MOMENTUM = 0.02
 
-# What is frozen is looked at after so many updates, and then whenever there are twice as many.
+# Frozen layers are looked at after this many updates, after twice as many, and so on.
 _UPDATES_BEFORE_FROZEN = 100
 _LEAST_FROZEN = 2  # layers of one kind
-_LEAST_ELEMENTS = 64  # of a weight, so that one of them is near the bound it was drawn within
+_LEAST_ELEMENTS = 64  # of a weight; of fewer, all may be far below the bound
 
 
 class _Layers:
