@@ -92,8 +92,7 @@ constexpr std::array<Advice, 49> kAdvice = {{
      "Give a dropout the probability of a 0, and a warm-up fewer updates than the training has. "
      "Call model.eval() before each evaluation, and leave the momentum of batch normalisation at "
      "its default. Give an optimizer the smaller beta first, as in (0.9, 0.999). Load the weights "
-     "of "
-     "what is frozen, and look at the keys that load_state_dict did not find."},
+     "of what is frozen, and look at the keys that load_state_dict did not find."},
     {"LossInput",
      "Remove the softmax, the sigmoid or the activation after the last layer, or use a loss that "
      "takes probabilities. Give outputs and targets the same shape. Keep out of the inputs what is "

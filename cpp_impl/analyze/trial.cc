@@ -287,11 +287,10 @@ Status Trial::LookLocked(const Deadline &deadline) {
   SMD_ASSIGN_OR_RETURN(const std::optional<double> ended_at,
                        store_->ModifiedAt(std::string(format::kEndMarker)));
   Status scanned = Scan();
-  bool goes_on = !ended_at;
-  if (ended_at) {
-    SMD_ASSIGN_OR_RETURN(goes_on, OthersGoOn(*ended_at));
-  }
-  if (goes_on) {
+  const Result<bool> goes_on = ended_at ? OthersGoOn(*ended_at) : true;
+  // A later call looks again.
+  if (!goes_on.IsOk()) return scanned.IsOk() ? goes_on.GetStatus() : scanned;
+  if (*goes_on) {
     late_until_.reset();
     return scanned;
   }

@@ -197,8 +197,8 @@ class Trial {
   Mutex refresh_mutex_;  // acquired before mutex_
   IndexScanner scanner_ SMD_GUARDED_BY(refresh_mutex_);
   bool is_listed_ SMD_GUARDED_BY(refresh_mutex_) = false;  // by the last Scan()
-  // When a search found more than the one before, in seconds since 1970.
   bool has_scanned_ SMD_GUARDED_BY(refresh_mutex_) = false;
+  // When a search found more than the one before, in seconds since 1970.
   double last_news_ SMD_GUARDED_BY(refresh_mutex_) = 0;
   // Until when files may come after the end marker, once it was seen.
   std::optional<Deadline> late_until_ SMD_GUARDED_BY(refresh_mutex_);
