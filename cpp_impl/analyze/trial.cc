@@ -200,13 +200,20 @@ bool Trial::MayBeLate(double ended_at) const {
 
 // The first of several workers that ends leaves the marker.  Each notes its own end in its
 // collections file; a worker of the original does not, and one that was killed.
-Result<bool> Trial::OthersGoOn(double ended_at) {
-  if (are_collections_final_) return false;
+bool Trial::OthersGoOn(double ended_at) {
   const double silence = options_.clock->WallSeconds() - std::max(ended_at, last_news_);
-  if (silence > kLongestSilence) return false;
-  SMD_RETURN_IF_ERROR(LoadCollections().GetStatus());
   const MutexLock lock(mutex_);
-  return !ended_workers_.empty() && ended_workers_.size() < recording_workers_.size();
+  return silence <= kLongestSilence && !ended_workers_.empty() &&
+         ended_workers_.size() < recording_workers_.size();
+}
+
+Result<bool> Trial::OthersStillGoOn(double ended_at) {
+  {
+    const MutexLock lock(mutex_);
+    if (are_collections_final_ || recording_workers_.size() < 2) return false;
+  }
+  SMD_RETURN_IF_ERROR(LoadCollections().GetStatus());
+  return OthersGoOn(ended_at);
 }
 
 Result<bool> Trial::TryLoad() {
@@ -221,10 +228,7 @@ Result<bool> Trial::TryLoadLocked() {
                        store_->ModifiedAt(std::string(format::kEndMarker)));
   SMD_ASSIGN_OR_RETURN(const bool is_complete, LoadCollections());
   if (!is_complete && ended_at) return MissingCollections("the job has ended");
-  if (ended_at && !MayBeLate(*ended_at)) {
-    SMD_ASSIGN_OR_RETURN(const bool goes_on, OthersGoOn(*ended_at));
-    are_collections_final_ = !goes_on;
-  }
+  if (ended_at && !MayBeLate(*ended_at) && !OthersGoOn(*ended_at)) are_collections_final_ = true;
   is_loaded_ = is_complete;
   return is_complete;
 }
@@ -287,7 +291,7 @@ Status Trial::LookLocked(const Deadline &deadline) {
   SMD_ASSIGN_OR_RETURN(const std::optional<double> ended_at,
                        store_->ModifiedAt(std::string(format::kEndMarker)));
   Status scanned = Scan();
-  const Result<bool> goes_on = ended_at ? OthersGoOn(*ended_at) : true;
+  const Result<bool> goes_on = ended_at ? OthersStillGoOn(*ended_at) : true;
   // A later call looks again.
   if (!goes_on.IsOk()) return scanned.IsOk() ? goes_on.GetStatus() : scanned;
   if (*goes_on) {

@@ -138,8 +138,10 @@ class Trial {
   Result<bool> TryLoad() SMD_EXCLUDES(refresh_mutex_);
   Result<bool> TryLoadLocked() SMD_REQUIRES(refresh_mutex_);
   Result<bool> LoadCollections() SMD_REQUIRES(refresh_mutex_);
-  // Returns true if workers go on after the first one has ended.
-  Result<bool> OthersGoOn(double ended_at) SMD_REQUIRES(refresh_mutex_);
+  // Returns true if workers go on after the first one has ended, as their collections files said.
+  bool OthersGoOn(double ended_at) SMD_REQUIRES(refresh_mutex_);
+  // The same; reads these files again if there are several.
+  Result<bool> OthersStillGoOn(double ended_at) SMD_REQUIRES(refresh_mutex_);
   void TakeMeta(const std::string &worker, config::CollectionsFile *file) SMD_EXCLUDES(mutex_);
   Status MissingCollections(std::string_view why) const;
   // Reads the data that was recorded since.  When the job has just ended, waits for files that are
