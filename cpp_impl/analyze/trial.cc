@@ -99,13 +99,17 @@ Status Trial::Pause(storage::Watcher &watcher, Clock::Duration pause, const Dead
   return CheckUsable();
 }
 
-Status Trial::PauseOnce(Clock::Duration pause) {
+Status Trial::PauseForFile(const std::string &file, Clock::Duration longest) {
   Waiting waiting(*this);
-  const Deadline deadline = Deadline::After(*options_.clock, pause);
-  // A watcher returns early when something changes, and at first.
-  do {
+  const Deadline deadline = Deadline::After(*options_.clock, longest);
+  Clock::Duration pause = store_->IsMetered() ? longest : kShortestPause;
+  while (!deadline.IsOver(*options_.clock)) {
     SMD_RETURN_IF_ERROR(Pause(*waiting, pause, deadline));
-  } while (!deadline.IsOver(*options_.clock));
+    if (store_->IsMetered()) continue;  // the caller looks
+    SMD_ASSIGN_OR_RETURN(const bool is_there, store_->Exists(file));
+    if (is_there) break;
+    pause = Longer(pause);
+  }
   return Status::Ok();
 }
 

@@ -154,7 +154,8 @@ class Trial {
   void Take(IndexScanner::Found &file) SMD_EXCLUDES(mutex_);
   // Waits for a change, at most `pause`.  Fails with CANCELLED.
   Status Pause(storage::Watcher &watcher, Clock::Duration pause, const Deadline &deadline);
-  Status PauseOnce(Clock::Duration pause);
+  // Waits for `longest`, or until the file is there if looking for it is free.
+  Status PauseForFile(const std::string &file, Clock::Duration longest);
   // Searches for new data during a wait.  If a search is billed, does nothing until it is due.
   Status LookForNews(const Deadline &deadline);
   // Returns the time until the next search is due, or a short time if a search is free.

@@ -339,7 +339,7 @@ Result<ReadTensor> Trial::ReadRecordAt(const std::string &name, const StepEntrie
                              ": the index names this file, but it is not there"));
       return NotAtStep(name, item.entry.global_step, Mode::kGlobal).With("path", item.file);
     }
-    SMD_RETURN_IF_ERROR(PauseOnce(kMissingFilePause));
+    SMD_RETURN_IF_ERROR(PauseForFile(item.file, kMissingFilePause));
   }
 }
 

@@ -18,10 +18,9 @@ bool Contains(const std::vector<std::string> &names, std::string_view name) {
 }
 
 Status IsFinished(const std::string &place) {
-  return Status(Code::kTrialExists,
-                StrCat(place, ": a finished trial is already there; choose another out_dir or ",
-                       "remove it"))
-      .With("path", place);
+  constexpr std::string_view kWhy =
+      ": a finished trial is already there; choose another out_dir or remove it";
+  return Status(Code::kTrialExists, StrCat(place, kWhy)).With("path", place);
 }
 
 PlanDefaults PlanDefaultsOf(const HookOptions &options) {

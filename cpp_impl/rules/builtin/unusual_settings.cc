@@ -111,12 +111,14 @@ class UnusualSettings final : public Rule {
 
   static void ReportFrozen(const std::string &tensor, const Frozen &seen, Findings &findings) {
     if (seen.share < 1) return;
-    findings.AddAt(
-        seen.place,
+    Finding untrained =
         FindingOf({seen.worker, tensor}, "untrained", seen.share, 1,
                   StrCat("the frozen layers of '", tensor.substr(kFrozen.size()),
                          "' are as every one begins: the frozen part of the model was never "
-                         "trained; load its weights")));
+                         "trained; load its weights"));
+    // What is trained beside may learn all the same.
+    untrained.level = Level::kWorthALook;
+    findings.AddAt(seen.place, std::move(untrained));
   }
 
   void CheckMode(const Sample &sample, double is_training) {

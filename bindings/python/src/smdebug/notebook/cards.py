@@ -201,6 +201,8 @@ def hook_card(hook: Any) -> str:
 
 def _hook_card(hook: Any) -> str:
     state = "records" if hook.is_recording else "does not record in this process"
+    if hook.dry_run:
+        state = "a copy, which records nothing" if hook._is_copy else "dry run"
     steps = [
         f"{mode.name} {step}"
         for mode, step in hook.mode_steps.items()
@@ -214,7 +216,7 @@ def _hook_card(hook: Any) -> str:
     )
     pairs: List[Tuple[str, object]] = [
         ("path", hook.out_dir),
-        ("state", "dry run" if hook.dry_run else state),
+        ("state", state),
         ("worker", f"{hook.worker}, one of {hook.num_workers}"),
         ("last step", "none" if int(hook.step) < 0 else last),
         ("steps", written),
