@@ -9,7 +9,7 @@ from served import Served, until
 
 import smdebug as smd
 
-RUNS, STEPS, TENSORS = 20, 600, 150
+RUNS, STEPS, TENSORS = 20, 400, 150
 
 pytestmark = pytest.mark.timeout(200)
 
