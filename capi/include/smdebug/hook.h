@@ -22,8 +22,9 @@ SMD_BEGIN_DECLS
  * writes nothing.
  *
  * Fails: INVALID_ARGUMENT, INVALID_CONFIG, TRIAL_EXISTS (out_dir holds a finished
- * trial), UNSUPPORTED, CORRUPT_DATA (checkpoint state), AFTER_FORK (a collection of the
- * options was made before a fork), IO, PERMISSION.
+ * trial; of several workers, one that this worker recorded into), UNSUPPORTED, CORRUPT_DATA
+ * (checkpoint state), AFTER_FORK (a collection of the options was made before a fork), IO,
+ * PERMISSION.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_new(const smd_hook_options *options, smd_hook **out) SMD_NOEXCEPT;
 
@@ -120,8 +121,9 @@ SMD_API int32_t smd_hook_saves_step(const smd_hook *hook) SMD_NOEXCEPT;
  * this library join.  The memory behind `view` is only read during the call.  An unselected tensor
  * costs one hash look-up and is no error.  If the queue is full, queue_policy decides.
  *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (no step open), UNSUPPORTED (a text
- * of 2 GiB or more), AFTER_FORK, or the first unreported error of the writer threads.
+ * Fails: INVALID_ARGUMENT (as a name that reductions are saved under, "smdebug/reductions/..."),
+ * WRONG_STATE (no step open), UNSUPPORTED (a text of 2 GiB or more), AFTER_FORK, or the first
+ * unreported error of the writer threads.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_save(smd_hook *hook, const char *tensor,
                            const smd_tensor_view *view) SMD_NOEXCEPT;

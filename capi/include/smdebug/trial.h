@@ -63,7 +63,7 @@ SMD_FALLIBLE smd_trial_refresh(smd_trial *trial) SMD_NOEXCEPT;
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_trial_set_auto_refresh(smd_trial *trial, int32_t on) SMD_NOEXCEPT;
 
-/* Returns 1 if the job has ended and everything it recorded has been read.
+/* Returns 1 if all workers have ended (docs/formats.md) and all that they recorded has been read.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_trial_has_ended(const smd_trial *trial) SMD_NOEXCEPT;
 

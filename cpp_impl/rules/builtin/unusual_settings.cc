@@ -68,7 +68,7 @@ class UnusualSettings final : public Rule {
   void EndStep(Findings &findings) override { culprits_.Report(findings); }
   void EndJob(Findings &findings) override {
     warmups_.Report(findings);
-    // By now, targets and averages are no longer as they began.
+    // Not earlier: a target network or an average is frozen too, and changes later.
     for (const auto &[tensor, seen] : frozen_) ReportFrozen(tensor, seen, findings);
   }
 
@@ -116,7 +116,7 @@ class UnusualSettings final : public Rule {
                   StrCat("the frozen layers of '", tensor.substr(kFrozen.size()),
                          "' are as every one begins: the frozen part of the model was never "
                          "trained; load its weights"));
-    // What is trained beside may learn all the same.
+    // The trained part may learn in spite of it.
     untrained.level = Level::kWorthALook;
     findings.AddAt(seen.place, std::move(untrained));
   }

@@ -11,7 +11,7 @@
 namespace smdebug::rules {
 namespace {
 
-// Directions of more elements of a weight are as clear.
+// More elements of a weight tell its direction no better.
 constexpr int64_t kElements = 256;
 // A power of two that is at most this part of all updates is half way.
 constexpr double kHalfWay = 2.0 / 3;
@@ -89,7 +89,7 @@ std::optional<double> Creep::Loss::Fall() const {
 
 void Creep::AddLoss(const Sample &sample, double loss) {
   if (!least_) return;
-  Loss &known = losses_[std::string(sample.Worker())][std::string(sample.Tensor())];
+  Loss &known = losses_.Of(sample.Worker(), sample.Tensor(), sample.Number());
   known.was_below_0 |= !(loss > 0) || !std::isfinite(loss);
   ++known.count;
   if (known.first.size() < kLosses) known.first.push_back(loss);
@@ -114,15 +114,15 @@ void Creep::AddPath(const std::string &worker, const std::string &tensor,
 // Returns the most that a loss has fallen; nothing if there is none, or one that may be at its
 // least.
 std::optional<double> Creep::FallOf(const std::string &worker) const {
-  const auto known = losses_.find(worker);
-  if (known == losses_.end()) return {};
   std::optional<double> most;
-  for (const auto &[tensor, loss] : known->second) {
+  bool may_be_least = false;
+  losses_.ForEach([&](const std::string &of, const Loss &loss) {
+    if (of != worker) return;
     const std::optional<double> fall = loss.Fall();
-    if (!fall) return {};
-    most = std::max(most.value_or(*fall), *fall);
-  }
-  return most;
+    may_be_least |= !fall;
+    if (fall) most = std::max(most.value_or(*fall), *fall);
+  });
+  return may_be_least ? std::nullopt : most;
 }
 
 void Creep::Report(const StepPlace &last, Findings &findings) const {

@@ -11,6 +11,7 @@
 
 #include "rules/rule.h"
 #include "rules/support/snapshot.h"
+#include "rules/support/tensor_states.h"
 #include "rules/support/told.h"
 
 namespace smdebug::rules {
@@ -87,8 +88,8 @@ class Creep {
   std::optional<double> FallOf(const std::string &worker) const;
 
   const std::optional<double> least_;
-  std::map<std::string, std::map<std::string, Loss>> losses_;  // by worker and tensor
-  std::map<std::string, All> ways_;                            // by worker
+  TensorStates<Loss> losses_;
+  std::map<std::string, All> ways_;  // by worker
 };
 
 }  // namespace smdebug::rules

@@ -12,6 +12,7 @@ import smdebug.pytorch as smd
 import torch
 from helpers import EVERY_STEP
 from smdebug.pytorch import unregistered
+from smdebug.pytorch.layer_settings import _initial_part_of_frozen
 from smdebug.rules import RuleSet
 from torch import nn
 
@@ -164,6 +165,16 @@ def test_a_frozen_body_that_was_never_trained_is_found(out_dir, norm, load, foll
                     loaded(model)
     found = [(each.check, each.tensor, each.step) for each in hook.take_findings()]
     assert found == [("untrained", "initial_frozen/Tower", 199)] * is_found
+
+
+def test_a_frozen_part_that_is_spread_over_processes_is_not_looked_at():
+    model = Tower(nn.LayerNorm)
+    assert _initial_part_of_frozen(model) == 1
+    # Comparing a DTensor would wait for processes that may have no rules.
+    for parameter in model.body.parameters():
+        parameter.placements = ()
+    assert _initial_part_of_frozen(model) is None
+    assert _initial_part_of_frozen(Tower(nn.LayerNorm).to("meta")) is None
 
 
 def in_training(model: nn.Module) -> None:

@@ -9,6 +9,7 @@ from smdebug import _raw
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.host_copies import is_capturing
 from smdebug.pytorch.parameters import path_of
+from smdebug.pytorch.shards import is_distributed
 
 __all__ = ["LayerSettings"]
 
@@ -18,10 +19,10 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 _USUAL_DROPOUT = 0.5
 _USUAL_MOMENTUM = 0.02
 
-# Frozen layers are looked at after this many updates, after twice as many, and so on.
+# Frozen layers are looked at after 100 updates, 200, 400 and so on.
 _UPDATES_BEFORE_FROZEN = 100
 _LEAST_FROZEN = 2  # layers of one kind
-_LEAST_ELEMENTS = 64  # of a weight; of fewer, all may be far below the bound
+_LEAST_ELEMENTS = 64  # of a weight: the largest of so many is near the bound
 
 
 class _Layers:
@@ -167,7 +168,8 @@ def _initial_part_of_frozen(model: Any) -> Optional[Any]:
         weight = getattr(layer, "weight", None)
         if not isinstance(weight, torch.nn.Parameter) or weight.requires_grad:
             continue
-        if is_capturing(weight.device):
+        # Of a distributed one, an operation may wait for processes that do not call this.
+        if is_capturing(weight.device) or weight.is_meta or is_distributed(weight):
             continue
         if "Norm" in type(layer).__name__ and weight.ndim == 1 and weight.numel() > 1:
             norms.append(_is_initial_norm(weight, getattr(layer, "bias", None)))

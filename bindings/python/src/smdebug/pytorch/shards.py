@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from smdebug.core.placement import Placement
 from smdebug.core.utils import import_framework
 
-__all__ = ["Parts", "place_in_models", "place_of"]
+__all__ = ["Parts", "is_distributed", "place_in_models", "place_of"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
@@ -31,7 +31,7 @@ class Parts:
         """Tells of parameters, their gradients and their updates."""
         if self._hook.num_workers > 1:
             for name, parameter in named:
-                if _is_distributed(parameter):
+                if is_distributed(parameter):
                     self._tell_of(name, parameter)
 
     def tell_state(self, name: str, key: str, value: Any) -> None:
@@ -71,7 +71,7 @@ class Parts:
         )
 
 
-def _is_distributed(parameter: Any) -> bool:
+def is_distributed(parameter: Any) -> bool:
     """Returns True for a DTensor, and for a parameter of FullyShardedDataParallel."""
     return hasattr(parameter, "placements") or bool(getattr(parameter, "_fsdp_flattened", False))
 
