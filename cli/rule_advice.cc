@@ -98,7 +98,8 @@ constexpr std::array<Advice, 49> kAdvice = {{
      "takes probabilities. Give outputs and targets the same shape. Keep out of the inputs what is "
      "computed from the targets. Shift the targets of a language model by one place, and mask the "
      "tokens after each place. Give recurrent and attention layers batch_first=True. Give "
-     "pos_weight the number of negative targets for each positive one."},
+     "pos_weight the number of negative targets for each positive one, and rare classes the larger "
+     "weights."},
     {"RepeatedBatch", "Check the order of the data after a restart. Then check the loader."},
     {"SharedShard",
      "Give the sampler the rank and the number of processes. If workers share "

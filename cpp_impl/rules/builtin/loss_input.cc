@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/class_weights.h"
 #include "rules/support/culprits.h"
 #include "rules/support/reads_ahead.h"
 #include "rules/support/roles.h"
@@ -28,7 +29,8 @@ enum Role : size_t {
   kModelInputs,
   kRoles,
   kSequences,
-  kLightTargets
+  kLightTargets,
+  kWeights
 };
 
 // Scores of classes, which a softmax or a sigmoid turns into probabilities inside the loss, and
@@ -43,6 +45,8 @@ constexpr std::string_view kNumberTargets =
 
 constexpr std::string_view kLabelTargets = R"((CrossEntropy|(?<![a-z])NLL)Loss\w*_input_1$)";
 constexpr std::string_view kInputsOfModules = R"(^(?!.*Loss).*_input_\d+$)";
+// What a loss multiplies classes by: "loss_weight/CrossEntropyLoss".
+constexpr std::string_view kWeightsOfClasses = "loss_weight/";
 
 // Sums of a softmax in 16 bits differ from 1 by less.
 constexpr double kTolerance = 0.02;
@@ -125,6 +129,7 @@ class LossInput final : public Rule {
 
   std::optional<size_t> RoleOf(std::string_view tensor,
                                const Membership &membership) const override {
+    if (tensor.starts_with(kWeightsOfClasses)) return kWeights;
     const std::optional<size_t> role = roles_.Of(tensor, membership);
     const bool is_of_module = role && *role == kModelInputs;
     const bool is_target = role && *role == kTargets;
@@ -136,10 +141,12 @@ class LossInput final : public Rule {
     const size_t role = sample.Role();
     if (!IsTraining(sample.Place().mode)) return;
     if (role == kModelInputs || role == kSequences) return NoteModelInput(sample);
+    if (role == kWeights) return NoteWeights(sample);
     const bool are_targets = role == kTargets || role == kLightTargets;
     if (role == kLabels || are_targets) EvaluateAxes(sample);
     if (role == kLabels) {
       EvaluateReading(sample);
+      EvaluateClassWeights(sample);
       return EvaluatePlaces(sample, true);
     }
     // "CrossEntropyLoss_input_" for the input and the target of a loss.
@@ -185,6 +192,13 @@ class LossInput final : public Rule {
     if (is_vain || places.steps >= kStepsWithTargets) return;
     places.tokens.Add(sample);
     places.columns.Add(sample);
+  }
+
+  void NoteWeights(const Sample &sample) {
+    const tensor::View *const form = sample.RealElements();
+    if (form == nullptr || form->ElementCount() > kMostElements) return;
+    const std::string_view loss = sample.Tensor().substr(kWeightsOfClasses.size());
+    weights_.Of(sample.Worker(), loss).Set(sample.Numbers());
   }
 
   void NoteScores(const Sample &sample) {
@@ -303,6 +317,23 @@ class LossInput final : public Rule {
       return StrCat("of '", sample.Tensor(), "', ", Shortest(share),
                     " % are positive, and the loss's pos_weight lets these count less: give it the "
                     "number of negative ones for each positive");
+    });
+  }
+
+  void EvaluateClassWeights(const Sample &sample) {
+    const std::string_view loss = sample.Tensor().substr(0, sample.Tensor().rfind("_input_"));
+    ClassWeights &weights = weights_.Of(sample.Worker(), loss);
+    const tensor::View *const form = sample.RealElements();
+    if (!weights.AreThere() || form == nullptr || form->ElementCount() > kMostElements) return;
+    NoteEvaluated();
+    const auto reversed = weights.Add(sample.Numbers());
+    if (!reversed) return;
+    const double times = reversed->more_weight;
+    culprits_.Offer(sample, {times, times, ClassWeights::kTimes, "rare_classes"}, [&] {
+      return StrCat("class ", reversed->common, " is ", Shortest(reversed->more_frequent),
+                    " times as frequent in '", sample.Tensor(), "' as class ", reversed->rare,
+                    ", and the loss's weight lets it count ", Shortest(times),
+                    " times as much: give rare classes the larger weights");
     });
   }
 
@@ -476,6 +507,7 @@ class LossInput final : public Rule {
   const Roles roles_;
   const Limits limits_;
   TensorStates<Input> inputs_;
+  TensorStates<ClassWeights> weights_;    // by loss
   std::map<std::string, Places> places_;  // by worker
   Culprits culprits_;
 };

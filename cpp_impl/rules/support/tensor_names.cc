@@ -10,13 +10,14 @@ namespace {
 constexpr std::array<std::string_view, 11> kOptimizerStates = {
     "optimizer_state", "optimizer",  "opt_state", "exp_avg",  "exp_avg_sq",     "max_exp_avg_sq",
     "exp_inf",         "square_avg", "acc_delta", "grad_avg", "momentum_buffer"};
-// How names begin that hooks give to what an optimiser does.
-constexpr std::array<std::string_view, 12> kOfUpdates = {"scalar/",          "update/",
+// How names begin that hooks give to what an optimiser does, and to settings.
+constexpr std::array<std::string_view, 13> kOfUpdates = {"scalar/",          "update/",
                                                          "held_gradient/",   "missing_gradient/",
                                                          "evaluation_mode/", "learning_rate/",
                                                          "weight_decay/",    "dropout/",
                                                          "training_mode/",   "initial_statistics/",
-                                                         "beta_excess/",     "initial_frozen/"};
+                                                         "beta_excess/",     "initial_frozen/",
+                                                         "loss_weight/"};
 // Parts of names of numbers about a loss that are no loss.
 constexpr std::array<std::string_view, 3> kAboutLosses = {"loss_scal", "LossScal", "loss_weight"};
 

@@ -149,6 +149,30 @@ def test_rare_positives_that_count_less(
     assert causes == (["classes_imbalanced"] if weight == 0.2 else [])
 
 
+@pytest.mark.parametrize("is_function", [False, True])
+@pytest.mark.parametrize("weights", [None, [1.0, 5.0, 20.0], [20.0, 5.0, 1.0]])
+def test_rare_classes_that_count_less(
+    weights: Optional[List[float]], is_function: bool, out_dir: str
+) -> None:
+    weight = None if weights is None else torch.tensor(weights)
+
+    class Loss(nn.Module):
+        def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
+            return nn.functional.cross_entropy(scores, targets, weight=weight)
+
+    def batch() -> Tuple[Tensor, Tensor]:
+        x = torch.randn(32, 8)
+        return x, (x[:, 0] > 0.8).long() + (x[:, 0] > 1.6).long()
+
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 3))
+    loss = Loss() if is_function else nn.CrossEntropyLoss(weight=weight)
+    found, causes = train(out_dir, model, loss, batch)
+    is_fault = weights is not None and weights[0] == 20
+    assert (("LossInput", "rare_classes") in found) == is_fault
+    assert causes == (["classes_imbalanced"] if is_fault else [])
+
+
 @pytest.mark.parametrize("ignored", [None, [0, 1], torch.tensor([1, 2]), 1.0])
 def test_losses_may_have_anything_for_the_ignored_class(ignored: Any, out_dir: str) -> None:
     model, loss, batch = classes()

@@ -12,6 +12,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr const char *kRule = "LossInput";
 constexpr const char *kScores = "CrossEntropyLoss_input_0";
@@ -242,6 +243,44 @@ TEST(LossInputTest, RarePositivesAreNotToCountLess) {
               HasSubstr("of 'BCEWithLogitsLoss_input_1', 20 % are positive"));
   EXPECT_THAT(with(2, false).Checks(), IsEmpty());
   EXPECT_THAT(with(4, true).Checks(), IsEmpty());
+}
+
+// Labels of three classes, which are as frequent as 7 to 2 to 1.
+Evaluated WithClassWeights(const std::vector<double> &weights) {
+  FakeSource source;
+  for (int step = 0; step < 30; ++step) {
+    source.Step(step);
+    if (step == 1) source.Save("loss_weight/CrossEntropyLoss", weights);
+    source.Save("CrossEntropyLoss_input_1", {0, 0, 0, 0, 0, 0, 0, 1, 1, 2});
+  }
+  return Evaluate("LossInput", {}, source, Profile::kCalibrated);
+}
+
+TEST(LossInputTest, RareClassesAreNotToCountLess) {
+  const Evaluated found = WithClassWeights({0.7, 0.2, 0.1});
+  ASSERT_THAT(found.Checks(), Contains("rare_classes"));
+  EXPECT_EQ(found.findings[0].place.step, 20);  // from 200 labels on
+  EXPECT_EQ(found.findings[0].message,
+            "class 0 is 7 times as frequent in 'CrossEntropyLoss_input_1' as class 2, and the "
+            "loss's weight lets it count 7 times as much: give rare classes the larger weights");
+  const std::vector<std::vector<double>> right = {
+      {0.1, 0.2, 0.7},     // the rare one counts most
+      {1, 1, 1},           // all count alike
+      {1.5, 1.2, 1},       // hardly a difference
+      {2, 0, 5},           // one is left out
+      {2, 0.1, 1},         // not by frequency
+      {NAN, NAN, NAN},     //
+      {},                  //
+      {0, 0, 0},           //
+      {-7, -2, -1},        //
+      {INFINITY, 0.5, 1},  //
+  };
+  for (const std::vector<double> &weights : right) {
+    EXPECT_THAT(WithClassWeights(weights).Checks(), Not(Contains("rare_classes")))
+        << testing::PrintToString(weights);
+  }
+  EXPECT_THAT(WithClassWeights({0.7, 0.2}).Checks(), Contains("rare_classes"));
+  EXPECT_THAT(WithClassWeights({0.7}).Checks(), Not(Contains("rare_classes")));
 }
 
 TEST(LossInputTest, ASigmoidBeforeLogitsIsFoundAfterAWhile) {

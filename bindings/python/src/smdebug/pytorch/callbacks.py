@@ -200,7 +200,7 @@ class AfterLoss(AfterForward):
             return
         if type(module).__module__.startswith("torch.nn."):
             self._hook._loss_graphs.note_inputs()
-            self._hook._loss_graphs.note_scores(self.name, inputs)
+            self._hook._loss_graphs.note_module(self.name, module, inputs)
         else:  # A class of one's own calls functions, or modules that are not registered.
             self._hook._loss_graphs.save(self.name, rest[-1])
 

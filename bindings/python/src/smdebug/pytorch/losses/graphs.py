@@ -6,6 +6,7 @@ import re
 from typing import Any, Dict, List, Set, Tuple
 
 from smdebug import _raw
+from smdebug.core.utils import import_framework
 from smdebug.pytorch.losses.backward import BackwardLosses
 from smdebug.pytorch.losses.nodes import (
     CLASSES,
@@ -18,6 +19,8 @@ from smdebug.pytorch.losses.nodes import (
 from smdebug.pytorch.losses.unnamed import UnnamedLosses
 
 __all__ = ["LossGraphs"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 # Of all classes, those that rules may want.
 _KINDS = sorted({*CLASSES.values(), "CrossEntropyLoss", "L1Loss"})
@@ -49,6 +52,7 @@ class LossGraphs:
         self._has_warned = False
         self._read: Set[str] = set()  # losses whose graphs were there
         self._with_scores: Set[str] = set()  # losses of modules that were called
+        self._with_weight: Set[str] = set()  # losses whose weights of classes were saved
         self._told: Dict[str, List[str]] = {}  # the collections of inputs by their prefix
         self._passes = BackwardLosses(hook, self._save_all)
         self._unnamed = UnnamedLosses(hook, self._save_wanted)
@@ -72,8 +76,11 @@ class LossGraphs:
         """Notes that the open step has the inputs of its loss from elsewhere."""
         self._passes.is_needless = True
 
-    def note_scores(self, name: str, inputs: Any) -> None:
-        """Tells rules, once, if a loss module gets scores that a sample has several of."""
+    def note_module(self, name: str, module: Any, inputs: Any) -> None:
+        """Tells rules, once, of a loss module's weights of classes, and whether it gets scores that
+        a sample has several of."""
+        if isinstance(module, (torch.nn.CrossEntropyLoss, torch.nn.NLLLoss)):
+            self._save_weight(name, module.weight)
         if name in self._with_scores:
             return
         self._with_scores.add(name)
@@ -173,6 +180,7 @@ class LossGraphs:
         return self._wanted[name]
 
     def _save(self, name: str, inputs: LossInputs) -> None:
+        self._save_weight(f"{name}/{inputs.kind}", inputs.weight)
         prefix = f"{name}/{inputs.kind}_input_"
         if self._tells(prefix, inputs.collections):
             return  # Rules know of the collection at the next step.
@@ -180,6 +188,14 @@ class LossGraphs:
             number = _raw.take_number(self._hook._saved_counts, prefix)
             if tensor is not None:
                 self._hook._save(f"{prefix}{number}", tensor)
+
+    def _save_weight(self, loss: str, weight: Any) -> None:
+        name = f"loss_weight/{loss}"
+        if weight is None or loss in self._with_weight or not self._hook._has_rules:
+            return
+        if _raw.wants(self._hook._handle, name):
+            self._with_weight.add(loss)
+            self._hook._save(name, weight.detach())
 
     def _tells(self, prefix: str, collections: List[str]) -> bool:
         """Puts the inputs into collections for rules; returns True if they were not there."""

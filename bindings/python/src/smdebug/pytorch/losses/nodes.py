@@ -68,13 +68,15 @@ class LossNode(NamedTuple):
 class LossInputs(NamedTuple):
     """What a node got: the outputs of a model, and targets, where they are there and not too large.
 
-    The collections tell rules of weights of classes, and of a class left out.
+    The collections tell rules of weights of classes, and of a class left out; `weight` holds one
+    for each class.
     """
 
     kind: str
     outputs: Optional[Any]
     targets: Optional[Any]
     collections: List[str]
+    weight: Optional[Any] = None
 
 
 def losses_behind(root: Any, is_scaled: bool = False) -> Iterator[LossNode]:
@@ -148,7 +150,8 @@ def inputs_of(node: Any) -> LossInputs:
         None if each is None or each.numel() > _MOST_ELEMENTS else _not_expanded(each.detach())
         for each in (outputs, _saved(node, "target"))
     )
-    return LossInputs(kind, outputs, targets, _collections_of(node))
+    weight = _saved(node, "weight") if node.name().startswith("NllLoss") else None
+    return LossInputs(kind, outputs, targets, _collections_of(node), weight)
 
 
 def _is_outer_difference(node: Any) -> bool:
