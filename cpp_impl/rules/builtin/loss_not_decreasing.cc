@@ -47,6 +47,8 @@ constexpr double kLater = 2.5;  // times start_steps
 // While the learning rate rises, a loss has more time.
 constexpr int64_t kLastingRise = 50;  // steps after it rose last
 constexpr double kLongestWarmUp = 6;  // times start_steps
+// An update by fewer samples counts less.
+constexpr double kSmallBatch = 8;
 // A loss of the wrong sign falls ever faster, to this many times its first value below 0.
 constexpr double kEndless = 10;
 // A fall counts if it exceeds its standard error by this factor.
@@ -112,7 +114,7 @@ class LossNotDecreasing final : public Rule {
 
   void Observe(const Sample &sample, Findings &) override {
     if (const std::string_view loss = LossOfTarget(sample.Tensor()); !loss.empty()) {
-      if (limits_.learned_percent) levels_.Of(sample.Worker(), loss).Add(sample);
+      if (limits_.learned_percent) NoteTargets(sample, loss);
       return;
     }
     if (sample.Role() == kRate) return warm_ups_[std::string(sample.Worker())].Note(sample);
@@ -166,6 +168,23 @@ class LossNotDecreasing final : public Rule {
     LossCurve of_all;
     int64_t joins = 0;  // of classes, before the first loss
   };
+
+  // How many targets a batch has.
+  struct Batches {
+    double targets = 0;
+    double count = 0;
+
+    double Size() const { return count == 0 ? INFINITY : targets / count; }
+  };
+
+  void NoteTargets(const Sample &sample, std::string_view loss) {
+    levels_.Of(sample.Worker(), loss).Add(sample);
+    const tensor::View *const form = sample.Form();
+    if (form == nullptr) return;
+    Batches &batches = batches_[std::string(sample.Worker())];
+    batches.targets += static_cast<double>(form->ElementCount());
+    ++batches.count;
+  }
 
   // Adds the sample to its curve and returns the curve.  Returns NULL if there is none to evaluate.
   LossCurve *Add(const Sample &sample, double loss) {
@@ -403,9 +422,12 @@ class LossNotDecreasing final : public Rule {
   bool IsWarmingUp(const Sample &sample) {
     return warm_ups_[std::string(sample.Worker())].IsOn(sample.Place().step);
   }
-  // Returns how often the weights were updated since the first loss.
+  // Returns how often the weights were updated since the first loss; updates by few samples are
+  // fewer.
   double UpdatesOf(const Sample &sample, const LossComparison &losses) {
-    return static_cast<double>(losses.steps) * updates_[std::string(sample.Worker())].Share();
+    const std::string worker(sample.Worker());
+    return static_cast<double>(losses.steps) * updates_[worker].Share() *
+           std::min(1.0, batches_[worker].Size() / kSmallBatch);
   }
 
   void Offer(const Sample &sample, const LossComparison &losses, double fall) {
@@ -442,6 +464,7 @@ class LossNotDecreasing final : public Rule {
   TensorStates<Opponents> opponents_;                   // by worker
   const Selector weights_;
   std::map<std::string, UpdateCounts> updates_;  // by worker
+  std::map<std::string, Batches> batches_;       // by worker
   std::map<std::string, WarmUp> warm_ups_;       // by worker
   std::optional<Finding> sign_;                  // a clue to tell when the step ends
   bool has_told_sign_ = false;
@@ -466,8 +489,8 @@ constexpr ParameterSpec kParameters[] = {
      "beside it, and one far below that of a model without knowledge"},
     {"start_steps", "0", "80",
      "with learned_percent, number of updates of the weights that a training may take to get "
-     "going; "
-     "steps that change no weight, as with accumulation, do not count"},
+     "going; steps that change no weight, as with accumulation, do not count, and batches of fewer "
+     "than 8 samples count less"},
     {"skip_validation", "False", "True", "if mode is None, true checks only losses of training"},
     {"legacy_2019", "False", "False",
      "true treats diff_percent as the rise to find, as an early version of the service did"},
