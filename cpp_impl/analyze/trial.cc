@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "analyze/worker_ends.h"
 #include "base/deferral.h"
 #include "base/regex.h"
 #include "base/strings.h"
@@ -13,8 +14,6 @@ namespace {
 
 constexpr Clock::Duration kShortestPause = std::chrono::milliseconds(50);
 constexpr Clock::Duration kLongestPause = std::chrono::seconds(2);
-// After the first worker has ended, one that records nothing for so long was killed.
-constexpr double kLongestSilence = 300;  // seconds
 // A wait is not logged before this time.
 constexpr Clock::Duration kSilence = std::chrono::seconds(1);
 // The most unreadable index files that one refresh logs with a line each.
@@ -202,13 +201,10 @@ bool Trial::MayBeLate(double ended_at) const {
   return age < std::chrono::duration<double>(options_.end_delay).count();
 }
 
-// The first of several workers that ends leaves the marker.  Each notes its own end in its
-// collections file; a worker of the original does not, and one that was killed.
 bool Trial::OthersGoOn(double ended_at) {
   const double silence = options_.clock->WallSeconds() - std::max(ended_at, last_news_);
   const MutexLock lock(mutex_);
-  return silence <= kLongestSilence && !ended_workers_.empty() &&
-         ended_workers_.size() < recording_workers_.size();
+  return analyze::OthersGoOn(ended_workers_.size(), recording_workers_.size(), silence);
 }
 
 Result<bool> Trial::OthersStillGoOn(double ended_at) {

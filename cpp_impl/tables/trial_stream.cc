@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "analyze/worker_ends.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/parallel.h"
@@ -44,6 +45,8 @@ struct Summary {
   std::string state = "unreadable";
   TrialSummary of;
   std::optional<std::string> end_marker;  // its version
+  bool others_go_on = false;              // workers, though one has ended
+  bool is_lasting = false;                // nothing of it changes any more
   std::string configuration;
   std::string metadata;
   Status problem;
@@ -84,9 +87,11 @@ class Summarizer {
     if (catalogue && marker) known = catalogue->Find(trial.path, marker->text);
     if (known) {
       summary->of = *known;
+      summary->is_lasting = true;
     } else {
       if (marker && marker->size > 0) SMD_RETURN_IF_ERROR(ReadFailure(*store, summary));
       SMD_RETURN_IF_ERROR(Look(*store, summary));
+      if (marker) NoteWorkers(*store, summary);
     }
     summary->state = StateOf(*summary);
     const bool is_wanted = Shows(kConfiguration) || Shows(kMetadata);
@@ -105,6 +110,34 @@ class Summarizer {
     summary->of.first_time = Microseconds(first);
     summary->of.last_time = Microseconds(last);
     return Status::Ok();
+  }
+
+  // Collections files that cannot be read say nothing.
+  static void NoteWorkers(storage::Store &store, Summary *summary) {
+    const double silence = SilenceOf(*summary);
+    summary->is_lasting = summary->of.workers < 2 || silence > analyze::kLongestSilence;
+    if (summary->is_lasting) return;
+    const auto names = store.List(std::string(format::kCollectionsFolder));
+    if (!names.IsOk()) return;
+    size_t all = 0;
+    size_t ended = 0;
+    for (const std::string &name : *names) {
+      if (!format::ParseCollectionsFileName(name)) continue;
+      const Result<std::string> text = store.ReadText(name);
+      if (!text.IsOk()) return;
+      const auto file = config::CollectionsFromJson(*text, name);
+      if (!file.IsOk()) return;
+      ++all;
+      if (file->has_ended) ++ended;
+    }
+    summary->is_lasting = all > 0 && ended == all;
+    summary->others_go_on = analyze::OthersGoOn(ended, all, silence);
+  }
+
+  // Returns the seconds since the last step.
+  static double SilenceOf(const Summary &summary) {
+    const double last = static_cast<double>(summary.of.last_time.value_or(0)) / kMicroseconds;
+    return Clock::System().WallSeconds() - last;
   }
 
   // Another program's marker may hold anything.
@@ -149,11 +182,10 @@ class Summarizer {
   }
 
   static std::string StateOf(const Summary &summary) {
-    if (summary.end_marker) return summary.of.failure.empty() ? "finished" : "failed";
+    if (!summary.of.failure.empty()) return "failed";
+    if (summary.end_marker && !summary.others_go_on) return "finished";
     if (summary.of.steps == 0) return "empty";
-    const double now = Clock::System().WallSeconds();
-    const double last = static_cast<double>(summary.of.last_time.value_or(0)) / kMicroseconds;
-    return now - last > kQuietSeconds ? "interrupted" : "running";
+    return SilenceOf(summary) > kQuietSeconds ? "interrupted" : "running";
   }
 
   static void Count(const std::vector<StepFile> &files, TrialSummary *summary) {
@@ -260,8 +292,8 @@ class TrialStream final : public TrialByTrial {
     }
     builder_.NoteRows(1);
     ++next_;
-    const bool is_lasting = catalogue && summary.end_marker && summary.problem.IsOk();
-    if (is_lasting) catalogue->Note(trial.path, *summary.end_marker, summary.of);
+    const bool is_new = catalogue && summary.is_lasting && summary.problem.IsOk();
+    if (is_new) catalogue->Note(trial.path, *summary.end_marker, summary.of);
     return Status::Ok();
   }
 

@@ -12,7 +12,7 @@ namespace smdebug::tables {
 
 // Returns a row for each trial.  The names of its files say all but the times and the
 // configuration; no index is read.  States: "finished" (the job has
-// ended), "failed" (it has, and the problem says why), "running" (its last
+// ended, with all of its workers), "failed" (it has, and the problem says why), "running" (its last
 // step is no older than kQuietSeconds), "interrupted" (older), "empty" (no step), "unreadable" (the
 // problem says why).
 std::unique_ptr<BatchStream> StreamTrials(std::shared_ptr<const Request> request,

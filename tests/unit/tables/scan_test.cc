@@ -257,6 +257,47 @@ TEST_F(ScanTest, RemembersTrialsThatHaveEnded) {
   unsetenv("XDG_CACHE_HOME");
 }
 
+TEST_F(ScanTest, AJobEndsWithTheLastOfItsWorkers) {
+  const storage::TemporaryFolder cache;
+  setenv("XDG_CACHE_HOME", cache.Path().c_str(), 1);
+  const auto note_end = [&](const std::string &worker) {
+    const std::string name = format::CollectionsFileName(worker);
+    runs_.Folder().Write("a/" + name, config::CollectionsToJson({}, 2, {}, {}, true));
+  };
+  runs_.PutTrial("a", 2, "worker_0");
+  runs_.PutTrial("a", 3, "worker_1");
+  const std::vector<std::string> columns = {"column", "state", "column", "steps"};
+  note_end("worker_0");
+  runs_.Folder().Write("a/training_job_end.ts", "");
+  EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("running|3"));
+  runs_.PutTrial("a", 4, "worker_1");
+  EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("running|4"));
+  note_end("worker_1");
+  EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("finished|4"));
+  runs_.PutTrial("a", 5, "worker_1");  // From the catalogue: nobody records there any more.
+  EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("finished|4"));
+  runs_.Folder().Write("a/training_job_end.ts", "no memory");
+  EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("failed|5"));
+  unsetenv("XDG_CACHE_HOME");
+}
+
+// Workers of the original do not note their ends: steps that follow the first end count for a
+// while.
+TEST_F(ScanTest, WhatOthersRecordAfterAnEndIsCounted) {
+  const storage::TemporaryFolder cache;
+  setenv("XDG_CACHE_HOME", cache.Path().c_str(), 1);
+  runs_.PutTrial("a", 2, "worker_0");
+  runs_.PutTrial("a", 3, "worker_1");
+  runs_.Folder().Write("a/training_job_end.ts", "");
+  const std::vector<std::string> columns = {"column", "state", "column", "steps"};
+  EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("finished|3"));
+  runs_.PutTrial("a", 4, "worker_1");
+  EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("finished|4"));
+  runs_.Folder().Write("a/" + format::CollectionsFileName("worker_1"), "{");
+  EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("finished|4"));
+  unsetenv("XDG_CACHE_HOME");
+}
+
 TEST_F(ScanTest, FindingsComeFromTheRules) {
   runs_.PutTrial("good", 3);
   runs_.Put("bad", [](storage::MemoryStore &store) {
