@@ -11,6 +11,7 @@ class OutsideCalls {
     last_ = call;
   }
   void Hold() noexcept { ++holds_; }
+  bool AreHeld() const noexcept { return holds_ > 0; }
   void Resume() noexcept {
     if (--holds_ == 0) RunAll();
   }
@@ -51,6 +52,8 @@ void RunOutside(std::unique_ptr<OutsideCall> call) noexcept {
   outside_calls.Add(call.release());
   outside_calls.RunAll();
 }
+
+bool AreCallsHeld() noexcept { return outside_calls.AreHeld(); }
 
 CallDeferral::CallDeferral() noexcept { outside_calls.Hold(); }
 

@@ -28,6 +28,10 @@ class OutsideCall {
 // log function that locks a mutex of its own is not entered twice.  Needs no memory.
 void RunOutside(std::unique_ptr<OutsideCall> call) noexcept;
 
+// Reports whether calls from outside wait on this thread: it has a CallDeferral, or makes one of
+// them.
+bool AreCallsHeld() noexcept;
+
 // While it lives, calls from outside wait on this thread.
 class CallDeferral {
  public:

@@ -132,10 +132,6 @@ Status Profiler::Flush(Deadline deadline) {
 }
 
 Status Profiler::End() {
-  {
-    const MutexLock lock(mutex_);
-    if (std::exchange(is_closed_, true)) return Status::Ok();
-  }
   const Deadline deadline = Deadline::After(clock_, close_time_);
   Status status = timeline_->Close(deadline);
   if (sampler_) KeepFirst(&status, sampler_->Close(deadline));
@@ -143,10 +139,8 @@ Status Profiler::End() {
 }
 
 Status Profiler::Close() {
-  {
-    const MutexLock lock(mutex_);
-    if (is_closed_) return Status::Ok();
-  }
+  const Closing::Turn turn(closing_);
+  if (!turn.IsFirst()) return Status::Ok();
   SMD_RETURN_IF_ERROR(End());
   Status status = store_->WriteText(kTimelineEndMark, "", false);
   if (sampler_) KeepFirst(&status, store_->WriteText(kSystemEndMark, "", false));
@@ -154,8 +148,7 @@ Status Profiler::Close() {
 }
 
 Profiler::~Profiler() {
-  const Status ended = End();
-  (void)ended;  // was logged
+  if (!closing_.HasBegun()) (void)End();  // a failure was logged
 }
 
 int64_t Profiler::Count(std::string_view name) const {

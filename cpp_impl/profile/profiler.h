@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/closing.h"
 #include "base/fork.h"
-#include "base/mutex.h"
 #include "base/result.h"
 #include "profile/profiler_options.h"
 #include "profile/sampler.h"
@@ -57,8 +57,7 @@ class Profiler {
   const std::shared_ptr<TimelineWriter> timeline_;
   std::unique_ptr<storage::Claim> sampler_claim_;
   std::shared_ptr<Sampler> sampler_;  // may be NULL
-  Mutex mutex_;
-  bool is_closed_ SMD_GUARDED_BY(mutex_) = false;
+  Closing closing_;
 };
 
 }  // namespace smdebug::profile

@@ -533,10 +533,12 @@ Status Hook::WriteTheEnd() {
 
 Status Hook::Close() {
   SMD_RETURN_IF_ERROR(mark_.Check());
+  const Closing::Turn turn(closing_);
+  if (!turn.IsFirst()) return Status::Ok();
   Status written;
   {
     const DeferringLock lock(mutex_);
-    if (std::exchange(is_closed_, true)) return Status::Ok();
+    is_closed_ = true;
     written = WriteTheEnd();
   }
   const Status stopped = queue_.Stop(Deadline::After(*options_.clock, options_.close_time));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/closing.h"
 #include "base/fork.h"
 #include "base/mode.h"
 #include "base/mutex.h"
@@ -198,6 +199,7 @@ class Hook {
   Mutex plan_mutex_;
   StepPlan plan_ SMD_GUARDED_BY(plan_mutex_);
 
+  Closing closing_;
   Mutex mutex_;
   std::unique_ptr<OpenStep> open_ SMD_GUARDED_BY(mutex_);
   LateSteps late_ SMD_GUARDED_BY(mutex_);

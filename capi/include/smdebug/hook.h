@@ -39,7 +39,8 @@ SMD_FALLIBLE smd_hook_flush(smd_hook *hook, int32_t timeout_ms) SMD_NOEXCEPT;
 
 /* Ends an open step, completes those that wait for late tensors (smdebug/late.h), then
  * writes all queued steps, the collections file and the end marker.  Attached rules hear of
- * the end: smd_hook_take_findings() then has what only that tells.  A second call does nothing.
+ * the end: smd_hook_take_findings() then has what only that tells.  A second call does nothing,
+ * but in another thread it waits for the first one, except in a function that the library calls.
  *
  * Fails: INVALID_ARGUMENT, TIMEOUT (close_seconds; the other steps are dropped),
  * AFTER_FORK, or the first unreported error of the writer threads.

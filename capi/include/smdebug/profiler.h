@@ -119,7 +119,8 @@ SMD_FALLIBLE smd_profiler_get(const smd_profiler *profiler, const char *name,
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_profiler_flush(smd_profiler *profiler, int32_t timeout_ms) SMD_NOEXCEPT;
 
-/* Writes everything, then the end markers, and ends the threads.  A second call does nothing.
+/* Writes everything, then the end markers, and ends the threads.  A second call does nothing, or
+ * waits for the first one, as that of smd_hook_close().
  *
  * Fails: INVALID_ARGUMENT, TIMEOUT (close_seconds), AFTER_FORK, or the first unreported error
  * of the writing threads.

@@ -305,6 +305,24 @@ TEST_F(HookLifeTest, IsClosedOnce) {
   EXPECT_EQ(store_->Files(), files);
 }
 
+// Who returns from a close may end the process.
+TEST_F(HookLifeTest, ACloseWaitsForTheOneThatHasBegun) {
+  const auto gate = Gate::Closed();
+  store_->SetFault([gate](Call call, const std::string &) {
+    if (call == Call::kAppend) gate->Pass();
+    return Status::Ok();
+  });
+  Step();
+  std::thread first([&] { EXPECT_TRUE(TheHook().Close().IsOk()); });
+  gate->AwaitArrivals(1);
+  while (TheHook().BeginStep().IsOk()) std::this_thread::yield();
+  std::thread opener([&] { gate->Open(); });
+  Close();
+  EXPECT_TRUE(HasFile(kEnd));
+  opener.join();
+  first.join();
+}
+
 TEST_F(HookLifeTest, AfterItsEndItTakesNothing) {
   Step();
   Close();
