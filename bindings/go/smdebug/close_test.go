@@ -218,3 +218,30 @@ func TestCloseEndsAWait(t *testing.T) {
 		}
 	})
 }
+
+// Who returns from Close may end the process.
+func TestACloseWaitsForTheOneThatHasBegun(t *testing.T) {
+	big := make([]float32, 4<<20)
+	for range 5 {
+		path := filepath.Join(t.TempDir(), "run")
+		hook := newHook(t, path, everything())
+		for range 3 {
+			recordStep(t, hook, func(int64) map[string]smdebug.View {
+				return map[string]smdebug.View{"x": smdebug.ViewOf(big)}
+			})
+		}
+		var closers sync.WaitGroup
+		for range 2 {
+			closers.Add(1)
+			go func() {
+				defer closers.Done()
+				must(t, hook.Close())
+				trial := openTrial(t, path)
+				if steps := got(trial.Steps(smdebug.Global))(t); len(steps) != 3 || !trial.HasEnded() {
+					t.Error(steps)
+				}
+			}()
+		}
+		closers.Wait()
+	}
+}

@@ -53,6 +53,9 @@ func (c SaveConfig) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the form of collections files; missing keys keep their defaults.
 func (c *SaveConfig) UnmarshalJSON(text []byte) error {
+	if isNull(text) {
+		return nil
+	}
 	if err := requireABI(); err != nil {
 		return err
 	}
@@ -212,6 +215,9 @@ func (c ReductionConfig) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the form of collections files.
 func (c *ReductionConfig) UnmarshalJSON(text []byte) error {
+	if isNull(text) {
+		return nil
+	}
 	if err := requireABI(); err != nil {
 		return err
 	}

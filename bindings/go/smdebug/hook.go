@@ -57,7 +57,7 @@ func closeForgotten(h *handle[raw.Smd_hook]) {
 
 // Close ends an open step, writes all queued steps and the end marker, and returns the
 // first background error that no earlier call has returned.  It waits at most for the
-// setting close_seconds (30).  A second call does nothing.
+// setting close_seconds (30).  A second call only waits for the first one.
 //
 // A hook that is garbage collected without Close writes the steps that have ended, but no
 // end marker: its trial looks like the trial of a killed job.
@@ -67,9 +67,8 @@ func (h *Hook) Close() error {
 		return nil
 	}
 	defer h.handle.release()
-	if !h.handle.close() {
-		return nil
-	}
+	// Not before: another goroutine's Close would not wait for this one.
+	defer h.handle.close()
 	return take(raw.Smd_hook_close(handle))
 }
 
@@ -102,6 +101,12 @@ func (h *Hook) SetMode(mode Mode) error {
 // SetMetadata records a text about the job, such as "learning_rate" and "0.1", for
 // Trial.Metadata.  An earlier value of the key is replaced.
 func (h *Hook) SetMetadata(key, value string) error {
+	if err := checkText("key", key); err != nil {
+		return err
+	}
+	if err := checkText("value of "+key, value); err != nil {
+		return err
+	}
 	return h.call(func(handle raw.Smd_hook) raw.Smd_error {
 		return raw.Smd_hook_set_metadata(handle, key, value)
 	})

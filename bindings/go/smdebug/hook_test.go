@@ -38,6 +38,8 @@ func TestMetadata(t *testing.T) {
 	must(t, hook.SetMetadata("rate", "0.1"))
 	must(t, hook.SetMetadata("rate", "層/😀"))
 	mustFail(t, hook.SetMetadata("", "x"), smdebug.ErrInvalidArgument)
+	mustFail(t, hook.SetMetadata("a\x00b", "x"), smdebug.ErrInvalidArgument)
+	mustFail(t, hook.SetMetadata("a", "x\x00y"), smdebug.ErrInvalidArgument)
 	recordStep(t, hook, loss)
 	must(t, hook.Close())
 	metadata := got(openTrial(t, path).Metadata())(t)

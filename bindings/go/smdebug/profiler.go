@@ -214,7 +214,7 @@ func (p *Profiler) IsActive(feature string, step int64) bool {
 		return false
 	}
 	defer p.handle.release()
-	return raw.Smd_profiler_is_active(handle, feature, step, "") == 1
+	return checkText("feature", feature) == nil && raw.Smd_profiler_is_active(handle, feature, step, "") == 1
 }
 
 // Count returns "events_written", "events_dropped", "files_written", "bytes_written" or
@@ -225,6 +225,9 @@ func (p *Profiler) Count(name string) int64 {
 		return -1
 	}
 	defer p.handle.release()
+	if checkText("name", name) != nil {
+		return -1
+	}
 	return raw.Smd_profiler_count(handle, name)
 }
 
@@ -238,15 +241,13 @@ func (p *Profiler) Flush(ctx context.Context) error {
 }
 
 // Close writes everything and marks the profile as finished.  It returns the first error of the
-// writing threads that no earlier call has returned.  A second call does nothing.
+// writing threads that no earlier call has returned.  A second call only waits for the first one.
 func (p *Profiler) Close() error {
 	handle, err := p.handle.acquire()
 	if err != nil {
 		return nil
 	}
 	defer p.handle.release()
-	if !p.handle.close() {
-		return nil
-	}
+	defer p.handle.close() // not before: see [Hook.Close]
 	return take(raw.Smd_profiler_close(handle))
 }

@@ -34,7 +34,7 @@ type RuleStep struct {
 	isFinished bool
 }
 
-// Trial returns the trial that is evaluated.  It is not refreshed until the function returns.
+// Trial returns the trial that is evaluated.  It is not refreshed while it is evaluated.
 func (s *RuleStep) Trial() *Trial { return s.trial }
 
 // Step returns the number of the global step.

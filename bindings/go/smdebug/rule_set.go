@@ -171,6 +171,8 @@ func (r *RuleSet) Evaluate(ctx context.Context, trial *Trial, steps StepRange, o
 	if err != nil {
 		return nil, err
 	}
+	// Looking for more steps at each would ask a bucket each time.
+	defer trial.Still()()
 	var findings []Finding
 	for _, step := range known {
 		if !steps.has(step) {

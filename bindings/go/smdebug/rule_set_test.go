@@ -333,3 +333,30 @@ func TestNamesOfFindings(t *testing.T) {
 		}
 	}
 }
+
+// Of a bucket, each look costs requests.
+func TestEvaluatingLooksForStepsOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	hook := newHook(t, path, everything())
+	for range 3 {
+		recordStep(t, hook, loss)
+	}
+	must(t, hook.Flush(t.Context()))
+	trial := openTrial(t, path)
+	rules := got(smdebug.NewRuleSet(smdebug.ProfileCalibrated))(t)
+	var seen []int
+	must(t, rules.AddFunction("own", func(_ context.Context, step *smdebug.RuleStep) error {
+		recordStep(t, hook, loss)
+		if err := hook.Flush(t.Context()); err != nil {
+			return err
+		}
+		steps, err := step.Trial().AllSteps(smdebug.Global)
+		seen = append(seen, len(steps))
+		return err
+	}, smdebug.ActionWarn))
+	must(t, two(rules.Evaluate(t.Context(), trial, smdebug.StepRange{}, smdebug.IncludeIncomplete)))
+	if !slices.Equal(seen, []int{3, 3, 3}) {
+		t.Error(seen)
+	}
+	must(t, hook.Close())
+}
