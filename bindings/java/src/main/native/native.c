@@ -152,11 +152,11 @@ JNIEXPORT jlongArray JNICALL Java_org_smdebug_raw_Native_valueShape(JNIEnv *env,
 }
 
 JNIEXPORT jobject JNICALL Java_org_smdebug_raw_Native_valueBuffer(JNIEnv *env, jclass type,
-                                                                  jlong handle) {
-  const smd_value *value = (const smd_value *)(intptr_t)handle;
-  const size_t count = smd_value_nbytes(value);
+                                                                  jlong handle, jlong first,
+                                                                  jint count) {
+  const char *data = smd_value_data((const smd_value *)(intptr_t)handle);
   (void)type;
-  if (smd_value_data(value) == NULL || count > INT_MAX) return NULL;
+  if (data == NULL) return NULL;
   /* Java returns it as a read-only view. */
-  return (*env)->NewDirectByteBuffer(env, (void *)(uintptr_t)smd_value_data(value), (jlong)count);
+  return (*env)->NewDirectByteBuffer(env, (void *)(uintptr_t)(data + first), count);
 }

@@ -20,9 +20,10 @@ public final class Hook extends TensorSink implements AutoCloseable {
    * other handles do not wait for it.
    */
   private static final Cleaner CLEANER = Cleaner.create();
+  static final long NO_STEP = -1;
 
   private final Handle handle;
-  private volatile boolean isStepOpen;
+  private volatile long openStep = NO_STEP;
 
   private Hook(long address) {
     super(INTO_STEP);
@@ -116,7 +117,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
      * @return this
      */
     public Builder includeCollections(String... names) {
-      return option("include_collections", String.join(",", names));
+      return addNames("include_collections", names);
     }
 
     /**
@@ -333,7 +334,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
    */
   public long beginStep() {
     long step = handle.number(Raw::smd_hook_begin_step);
-    isStepOpen = true;
+    openStep = step;
     return step;
   }
 
@@ -343,7 +344,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
    * @throws IllegalStateException if no step is open
    */
   public void endStep() {
-    isStepOpen = false;
+    openStep = NO_STEP;
     handle.run(Raw::smd_hook_end_step);
   }
 
@@ -354,7 +355,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
    * @throws IllegalStateException if no step is open
    */
   public void discardStep() {
-    isStepOpen = false;
+    openStep = NO_STEP;
     handle.run(Raw::smd_hook_discard_step);
   }
 
@@ -563,7 +564,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
    */
   @Override
   public void close() {
-    isStepOpen = false;
+    openStep = NO_STEP;
     try {
       handle.run(Raw::smd_hook_close);
     } catch (IllegalStateException failure) {
@@ -591,7 +592,8 @@ public final class Hook extends TensorSink implements AutoCloseable {
     return null;
   }
 
-  boolean isStepOpen() {
-    return isStepOpen;
+  /** {@return the global number of the open step, or NO_STEP} */
+  long openStep() {
+    return openStep;
   }
 }

@@ -31,6 +31,17 @@ public abstract sealed class Options<B extends Options<B>> permits Hook.Builder,
     return self();
   }
 
+  /** Adds names to those that an option lists. */
+  final B addNames(String option, String... names) {
+    for (String name : names) {
+      if (name.contains(",")) {
+        throw new IllegalArgumentException(option + ": the name \"" + name + "\" has a comma");
+      }
+      values.merge(option, name, (before, next) -> before + "," + next);
+    }
+    return self();
+  }
+
   /**
    * Sets several options.
    *

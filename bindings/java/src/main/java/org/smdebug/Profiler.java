@@ -246,12 +246,15 @@ public final class Profiler implements AutoCloseable {
   /**
    * Ends the open files, so that readers see all events so far.
    *
-   * @param timeout the longest wait
-   * @throws WaitTimeoutException if that takes longer
+   * @param timeout the longest wait; null for no limit
+   * @throws InterruptedException if the thread is interrupted; writing continues
+   * @throws WaitTimeoutException if the timeout expires
    */
-  public void flush(Duration timeout) {
-    int milliseconds = (int) Math.min(Math.max(timeout.toMillis(), 0), Integer.MAX_VALUE);
-    handle.run(raw -> Raw.smd_profiler_flush(raw, milliseconds));
+  public void flush(Duration timeout) throws InterruptedException {
+    Slices.await(
+        milliseconds -> handle.run(raw -> Raw.smd_profiler_flush(raw, milliseconds)),
+        timeout,
+        "the profiler has not written everything");
   }
 
   /**

@@ -32,6 +32,14 @@ final class RuleCalls implements Native.RuleReceiver {
     return isFinished ? RawConstants.SMD_RULE_FINISHED : RawConstants.SMD_RULE_CONTINUE;
   }
 
+  /** Keeps what a function has thrown, or else the evaluation's failure, beside another exception. */
+  void suppressIn(Throwable other, Throwable failure) {
+    Throwable own = thrown != null ? thrown : failure;
+    if (own != null && own != other) {
+      other.addSuppressed(own);
+    }
+  }
+
   /** Throws what a function has thrown, or else the evaluation's failure, unless it is null. */
   void end(Throwable failure) {
     if (failure instanceof RuleConditionMetException && thrown != null) {

@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.smdebug.raw.Native;
 import org.smdebug.raw.Raw;
@@ -226,10 +227,12 @@ public final class RuleSet implements AutoCloseable {
       Consumer<? super Finding> sink,
       EvaluateOption... options) {
     int flags = EvaluateOption.flags(options);
-    trial
-        .steps(Mode.GLOBAL, EvaluateOption.INCLUDE_INCOMPLETE.isIn(flags))
-        .filter(step -> first <= step && step < end)
-        .forEach(step -> evaluate(trial, step, flags, sink));
+    LongStream known =
+        trial
+            .steps(Mode.GLOBAL, EvaluateOption.INCLUDE_INCOMPLETE.isIn(flags))
+            .filter(step -> first <= step && step < end);
+    // Looking for more steps at each would ask a bucket each time.
+    trial.still(() -> known.forEach(step -> evaluate(trial, step, flags, sink)));
   }
 
   /**
@@ -318,7 +321,12 @@ public final class RuleSet implements AutoCloseable {
     } catch (RuntimeException | Error thrown) {
       failure = thrown;
     }
-    Finding.take(found[0]).forEach(sink);
+    try {
+      Finding.take(found[0]).forEach(sink);
+    } catch (RuntimeException | Error thrown) {
+      calls.suppressIn(thrown, failure);
+      throw thrown;
+    }
     calls.end(failure);
   }
 

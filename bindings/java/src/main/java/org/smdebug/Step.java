@@ -27,20 +27,27 @@ public final class Step implements AutoCloseable {
   /**
    * Ends the step. Soon afterwards, readers see everything it saved at once. A second call does
    * nothing.
+   *
+   * @throws IllegalStateException if the step was ended or discarded by other means
    */
   public void end() {
     if (!isOver) {
       isOver = true;
+      if (hook.openStep() != globalStep) {
+        throw new IllegalStateException("step " + globalStep + " is no longer open");
+      }
       hook.endStep();
     }
   }
 
-  /** Discards the step, unless it was ended. */
+  /** Discards the step, unless it is over: ended, discarded, or recorded as its hook closed. */
   @Override
   public void close() {
     if (!isOver) {
       isOver = true;
-      hook.discardStep();
+      if (hook.openStep() == globalStep) {
+        hook.discardStep();
+      }
     }
   }
 }

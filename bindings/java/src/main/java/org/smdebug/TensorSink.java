@@ -379,7 +379,7 @@ public abstract sealed class TensorSink permits Hook, CollectionSink, LateStep {
                 kind,
                 first,
                 count,
-                hook().isStepOpen()));
+                hook().openStep() != Hook.NO_STEP));
   }
 
   /** Saves a direct buffer, whose positions count its elements. */

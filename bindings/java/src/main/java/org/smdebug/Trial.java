@@ -541,6 +541,16 @@ public final class Trial implements AutoCloseable {
     }
   }
 
+  /** Looks for no steps while an action runs. */
+  void still(Runnable action) {
+    standStill();
+    try {
+      action.run();
+    } finally {
+      moveOn();
+    }
+  }
+
   /**
    * Several threads may evaluate at once: the first turns refreshing off, the last turns it on
    * again.

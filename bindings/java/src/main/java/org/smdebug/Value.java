@@ -5,6 +5,7 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.IntToLongFunction;
 import org.smdebug.SmdebugException.Facts;
@@ -210,11 +211,31 @@ public final class Value implements AutoCloseable {
    * reachable.
    *
    * @return a new view of the same memory
+   * @throws SmdebugException UNSUPPORTED if there are more than 2 GiB; read those in parts
    */
   public ByteBuffer byteBuffer() {
+    return handle.get(value -> view(value, 0, byteCount(value)));
+  }
+
+  /**
+   * Returns a view of some bytes of the elements, which is like that of {@link #byteBuffer()}. So
+   * values of more than 2 GiB can be read.
+   *
+   * @param first the number of bytes before the first one
+   * @param count the number of bytes
+   * @return a new view of the same memory
+   * @throws IndexOutOfBoundsException if the value has not all of them
+   */
+  public ByteBuffer byteBuffer(long first, int count) {
     return handle.get(
         value -> {
-          ByteBuffer elements = Native.valueBuffer(value);
+          Objects.checkFromIndexSize(first, (long) count, Raw.smd_value_nbytes(value));
+          return view(value, first, count);
+        });
+  }
+
+  private static ByteBuffer view(long value, long first, int count) {
+          ByteBuffer elements = Native.valueBuffer(value, first, count);
           if (elements == null) {
             return ByteBuffer.allocateDirect(0).order(ByteOrder.nativeOrder()).asReadOnlyBuffer();
           }
@@ -225,7 +246,18 @@ public final class Value implements AutoCloseable {
           // Every view refers to the buffer from which it was made.
           Handle.freeWith(elements, () -> Raw.smd_value_free(share));
           return elements.asReadOnlyBuffer().order(ByteOrder.nativeOrder());
-        });
+  }
+
+  private static int byteCount(long value) {
+    long count = Raw.smd_value_nbytes(value);
+    if (count > Integer.MAX_VALUE) {
+      String message =
+          "the value has "
+              + count
+              + " bytes, and a buffer has at most 2 GiB; read parts by byteBuffer(first, count)";
+      throw new SmdebugException(new Facts(ErrorCode.UNSUPPORTED, message, false, Map.of()));
+    }
+    return (int) count;
   }
 
   /**
@@ -270,7 +302,7 @@ public final class Value implements AutoCloseable {
   private <T> T read(Function<ByteBuffer, T> read) {
     return handle.get(
         value -> {
-          ByteBuffer data = Native.valueBuffer(value);
+          ByteBuffer data = Native.valueBuffer(value, 0, byteCount(value));
           return read.apply(
               (data == null ? ByteBuffer.allocate(0) : data).order(ByteOrder.nativeOrder()));
         });

@@ -63,6 +63,37 @@ class HookTest {
   }
 
   @Test
+  void includedCollectionsAddUp() {
+    Hook.Builder builder = Hook.builder(folder.toString()).saveConfig(SaveConfig.every(1));
+    assertThrows(IllegalArgumentException.class, () -> builder.includeCollections("a", "b,c"));
+    builder.includeCollections("weights").includeCollections("gradients");
+    try (Hook hook = builder.build()) {
+      hook.beginStep();
+      assertTrue(hook.wants("layer.weight"));
+      assertTrue(hook.wants("gradient/x"));
+      assertFalse(hook.wants("b"));
+    }
+  }
+
+  @Test
+  void aCloseWaitsForTheOneThatHasBegun() throws InterruptedException {
+    Hook hook = Runs.hook(folder);
+    for (int step = 0; step < 3; ++step) {
+      hook.beginStep();
+      hook.save("x", new float[4 << 20]);
+      hook.endStep();
+    }
+    Thread first = new Thread(hook::close);
+    first.start();
+    hook.close();
+    try (Trial trial = Trial.open(folder.toString())) {
+      assertEquals(3, trial.steps().count());
+      assertTrue(trial.hasEnded());
+    }
+    first.join();
+  }
+
+  @Test
   void metadataIsRecorded() {
     try (Trial trial =
         recorded(

@@ -34,7 +34,7 @@ class ProfilerTest {
   }
 
   @Test
-  void eventsAreRecorded() throws IOException {
+  void eventsAreRecorded() throws IOException, InterruptedException {
     Profiler profiler = Profiler.builder(folder.toString()).option("node", "7-host").build();
     try (Profiler.Span span = profiler.span("load", "DataLoaderIter", 3)) {
       assertNotNull(span);
@@ -42,6 +42,8 @@ class ProfilerTest {
     profiler.event("copy", "Copies", Profiler.NO_STEP, profiler.now(), 250, "{\"bytes\": 9}");
     profiler.instant("mark", "mark", 4);
     profiler.flush(Duration.ofSeconds(20));
+    Thread.currentThread().interrupt();
+    assertThrows(InterruptedException.class, () -> profiler.flush(null));
     assertEquals(3, profiler.count("events_written"));
     assertThrows(
         IllegalArgumentException.class, () -> profiler.event("e", "p", 0, 0, 0, "no JSON"));

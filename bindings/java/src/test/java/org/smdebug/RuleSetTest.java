@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,6 +23,10 @@ class RuleSetTest {
 
   static RuleSet rules() {
     return new RuleSet(RuleSet.Profile.AWS).add("VanishingGradient", THRESHOLD, Action.STOP);
+  }
+
+  private static RuleSet own(RuleFunction function) {
+    return new RuleSet().add("Own", function, Action.WARN);
   }
 
   private static List<Long> steps(List<Finding> findings) {
@@ -281,5 +286,51 @@ class RuleSetTest {
     assertEquals("VanishingGradient", first.name());
     assertEquals("threshold", first.parameters().get(0).name());
     assertEquals("1e-7", first.parameters().get(0).aws());
+  }
+
+  /** Of a bucket, each look costs requests. */
+  @Test
+  void evaluatingLooksForStepsOnce() throws InterruptedException {
+    List<Long> seen = new ArrayList<>();
+    try (Hook hook = Runs.hook(folder)) {
+      Runs.saveStep(hook, 0);
+      Runs.saveStep(hook, 1);
+      hook.flush();
+      try (Trial trial = Trial.open(folder.toString());
+          RuleSet rules =
+              own(
+                  step -> {
+                    Runs.saveStep(hook, 2);
+                    seen.add(step.trial().steps(Mode.GLOBAL, true).count());
+                  })) {
+        rules.evaluate(trial, EvaluateOption.INCLUDE_INCOMPLETE);
+      }
+    }
+    assertEquals(List.of(2L, 2L), seen);
+  }
+
+  @Test
+  void bothExceptionsAreKept() {
+    try (Trial trial = Runs.finished(folder, 1);
+        RuleSet rules =
+            own(
+                step -> {
+                  step.report("found");
+                  throw new IllegalStateException("of the rule");
+                })) {
+      RuntimeException thrown =
+          assertThrows(
+              RuntimeException.class,
+              () ->
+                  rules.evaluate(
+                      trial,
+                      0,
+                      1,
+                      finding -> {
+                        throw new RuntimeException("of the sink");
+                      }));
+      assertEquals("of the sink", thrown.getMessage());
+      assertEquals("of the rule", thrown.getSuppressed()[0].getMessage());
+    }
   }
 }

@@ -42,6 +42,27 @@ class StepTest {
   }
 
   @Test
+  void aScopeDiscardsOnlyItsOwnStep() {
+    Hook hook = Runs.hook(folder);
+    Step first = hook.step(Mode.TRAIN);
+    hook.save("w", 1.0);
+    hook.endStep();
+    Step second = hook.step(Mode.TRAIN);
+    hook.save("w", 2.0);
+    first.close();
+    assertThrows(IllegalStateException.class, hook::beginStep);
+    second.end();
+    Step third = hook.step(Mode.TRAIN);
+    hook.discardStep();
+    assertThrows(IllegalStateException.class, third::end);
+    Step last = hook.step(Mode.TRAIN);
+    hook.save("w", 4.0);
+    hook.close();
+    last.close();
+    assertArrayEquals(new long[] {0, 1, 3}, steps());
+  }
+
+  @Test
   void aStepLeftByAnExceptionIsDiscarded() throws IOException {
     try (Hook hook = Runs.hook(folder)) {
       assertThrows(

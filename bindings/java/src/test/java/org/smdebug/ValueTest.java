@@ -123,6 +123,15 @@ class ValueTest {
       long address = value.handle().number(Raw::raw_value_address);
       assertEquals(address, addressOf(buffer));
       assertEquals(address, addressOf(value.byteBuffer()));
+      ByteBuffer last = value.byteBuffer(4, 4);
+      assertTrue(last.isReadOnly());
+      assertEquals(2, last.getFloat(0));
+      assertEquals(4, last.capacity());
+      assertEquals(0, value.byteBuffer(8, 0).capacity());
+      for (long first : new long[] {-1, 5, 9, Long.MIN_VALUE, Long.MAX_VALUE}) {
+        assertThrows(IndexOutOfBoundsException.class, () -> value.byteBuffer(first, 4));
+      }
+      assertThrows(IndexOutOfBoundsException.class, () -> value.byteBuffer(0, -1));
     }
   }
 

@@ -24,7 +24,7 @@ public final class Native {
   public static native long[] valueShape(long value);
 
   /** Returns the elements of an smd_value in place, or null if there are none. */
-  public static native ByteBuffer valueBuffer(long value);
+  public static native ByteBuffer valueBuffer(long value, long first, int count);
 
   /**
    * Saves `count` elements of a Java array, from `first` on.
