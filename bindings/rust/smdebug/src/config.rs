@@ -32,42 +32,68 @@ impl Default for Steps {
     }
 }
 
+const MODES: [Mode; 4] = [Mode::Train, Mode::Eval, Mode::Predict, Mode::Global];
+
 /// Which steps are saved, mode by mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SaveConfig(Vec<(Option<Mode>, Steps)>);
+pub struct SaveConfig([Option<Steps>; MODES.len()]);
 
 impl SaveConfig {
     /// Every so many steps of every mode.
     pub fn every(every: i64) -> Self {
-        SaveConfig(vec![(None, Steps::every(every))])
+        SaveConfig(MODES.map(|_| Some(Steps::every(every))))
     }
 
     /// These steps of one mode.  Modes that are not named use the library's default.
     pub fn mode(mut self, mode: Mode, steps: Steps) -> Self {
-        self.0.push((Some(mode), steps));
+        self.0[place(mode)] = Some(steps);
         self
     }
 
-    pub(crate) fn to_raw(&self) -> Result<Owned<sys::smd_save_config>> {
-        // SAFETY: the handles and arrays are valid during the calls.
-        unsafe {
-            let config = created(|out| sys::smd_save_config_new(out))?;
-            for (mode, steps) in &self.0 {
-                let mode = mode.map_or(sys::SMD_MODE_ANY, |mode| mode as i32);
-                let (end, also) = (steps.end.unwrap_or(-1), &steps.also);
-                check(sys::smd_save_config_set(
-                    config.as_ptr(),
-                    mode,
-                    steps.every,
-                    steps.first,
-                    end,
-                    also.as_ptr(),
-                    also.len(),
-                ))?;
-            }
-            Ok(config)
-        }
+    /// Which steps of a mode are saved; none if the mode is not named.
+    pub fn steps(&self, mode: Mode) -> Option<&Steps> {
+        self.0[place(mode)].as_ref()
     }
+
+    /// Copies a config of the library: the modes that have settings of their own.
+    pub(crate) fn from_raw(config: &Owned<sys::smd_save_config>) -> Result<Self> {
+        let raw = config.as_ptr();
+        let mut copy = SaveConfig::default();
+        for (mode, copied) in MODES.iter().zip(&mut copy.0) {
+            let mode = *mode as i32;
+            // SAFETY: the config is valid during the call.
+            if unsafe { sys::smd_save_config_is_set(raw, mode) } == 0 {
+                continue;
+            }
+            let (mut every, mut first, mut end) = (0, 0, 0);
+            // SAFETY: the arguments are valid during the call.
+            let also = created(|out| unsafe {
+                sys::smd_save_config_get(raw, mode, &mut every, &mut first, &mut end, out)
+            })?;
+            let (end, also) = ((end >= 0).then_some(end), also.as_slice().to_vec());
+            *copied = Some(Steps { every, first, end, also });
+        }
+        Ok(copy)
+    }
+
+    pub(crate) fn to_raw(&self) -> Result<Owned<sys::smd_save_config>> {
+        // SAFETY: the argument is valid during the call.
+        let config = created(|out| unsafe { sys::smd_save_config_new(out) })?;
+        for (mode, steps) in MODES.iter().zip(&self.0) {
+            let Some(Steps { every, first, end, also }) = steps else { continue };
+            let (raw, mode) = (config.as_ptr(), *mode as i32);
+            // To the library, a negative end means none.
+            let end = end.map_or(-1, |end| end.max(0));
+            // SAFETY: the handle and the array are valid during the call.
+            check(unsafe { sys::smd_save_config_set(raw, mode, *every, *first, end, also.as_ptr(), also.len()) })?;
+        }
+        Ok(config)
+    }
+}
+
+/// The place of a mode in a save config.
+fn place(mode: Mode) -> usize {
+    MODES.iter().position(|&each| each == mode).expect("MODES has every mode")
 }
 
 /// What is saved of a tensor: reductions, its elements, its shape.
@@ -94,6 +120,34 @@ impl ReductionConfig {
         ReductionConfig { shape, ..self }
     }
 
+    /// The names of the reductions that are saved.
+    pub fn reductions(&self) -> &[String] {
+        &self.reductions
+    }
+
+    /// Returns true if the elements are saved too.
+    pub fn saves_raw(&self) -> bool {
+        self.raw
+    }
+
+    /// Returns true if the shape is saved too.
+    pub fn saves_shape(&self) -> bool {
+        self.shape
+    }
+
+    /// Copies a config of the library.
+    pub(crate) fn from_raw(config: &Owned<sys::smd_reduction_config>) -> Result<Self> {
+        let raw = config.as_ptr();
+        // SAFETY: the config is valid during the calls.
+        unsafe {
+            Ok(ReductionConfig {
+                reductions: created(|out| sys::smd_reduction_config_reductions(raw, out))?.to_vec(),
+                raw: sys::smd_reduction_config_raw(raw) != 0,
+                shape: sys::smd_reduction_config_shape(raw) != 0,
+            })
+        }
+    }
+
     pub(crate) fn to_raw(&self) -> Result<Owned<sys::smd_reduction_config>> {
         let names = text("list of reductions", self.reductions.join(",").as_bytes())?;
         // SAFETY: the handles and texts are valid during the calls.
@@ -105,76 +159,6 @@ impl ReductionConfig {
             check(sys::smd_reduction_config_set_raw(config.as_ptr(), self.raw.into()))?;
             check(sys::smd_reduction_config_set_shape(config.as_ptr(), self.shape.into()))?;
             Ok(config)
-        }
-    }
-}
-
-/// A named group of tensors, and how they are saved.
-#[derive(Clone, Debug)]
-pub struct Collection {
-    name: String,
-    regexes: Vec<String>,
-    tensors: Vec<String>,
-    save_config: Option<SaveConfig>,
-    reduction_config: Option<ReductionConfig>,
-}
-
-impl Collection {
-    /// An empty collection.
-    pub fn new(name: impl Into<String>) -> Self {
-        Collection {
-            name: name.into(),
-            regexes: Vec::new(),
-            tensors: Vec::new(),
-            save_config: None,
-            reduction_config: None,
-        }
-    }
-
-    /// Includes the tensors whose names match the regular expression, as Python's `re.search`.
-    pub fn include_regex(mut self, regex: impl Into<String>) -> Self {
-        self.regexes.push(regex.into());
-        self
-    }
-
-    /// Includes one tensor by its name.
-    pub fn add_tensor(mut self, name: impl Into<String>) -> Self {
-        self.tensors.push(name.into());
-        self
-    }
-
-    /// Sets the collection's own save config.
-    pub fn save_config(self, config: SaveConfig) -> Self {
-        Collection { save_config: Some(config), ..self }
-    }
-
-    /// Sets the collection's own reduction config.
-    pub fn reduction_config(self, config: ReductionConfig) -> Self {
-        Collection { reduction_config: Some(config), ..self }
-    }
-
-    pub(crate) fn to_raw(&self) -> Result<Owned<sys::smd_collection>> {
-        let name = text("name of a collection", self.name.as_bytes())?;
-        // SAFETY: the handles and texts are valid during the calls.
-        unsafe {
-            let collection = created(|out| sys::smd_collection_new(name.as_ptr(), out))?;
-            for regex in &self.regexes {
-                let regex = text("regular expression", regex.as_bytes())?;
-                check(sys::smd_collection_include_regex(collection.as_ptr(), regex.as_ptr()))?;
-            }
-            for tensor in &self.tensors {
-                let tensor = text("name of a tensor", tensor.as_bytes())?;
-                check(sys::smd_collection_add_tensor(collection.as_ptr(), tensor.as_ptr()))?;
-            }
-            if let Some(config) = &self.save_config {
-                let config = config.to_raw()?;
-                check(sys::smd_collection_set_save_config(collection.as_ptr(), config.as_ptr()))?;
-            }
-            if let Some(config) = &self.reduction_config {
-                let config = config.to_raw()?;
-                check(sys::smd_collection_set_reduction_config(collection.as_ptr(), config.as_ptr()))?;
-            }
-            Ok(collection)
         }
     }
 }

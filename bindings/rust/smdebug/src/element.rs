@@ -23,8 +23,10 @@ pub(crate) mod sealed {
 
 /// A type of Rust that is an element of a tensor.
 ///
-/// For types that Rust lacks, such as float16, see [`View::from_bytes`](crate::View::from_bytes)
-/// and [`Value::as_bytes`](crate::Value::as_bytes).
+/// Features of this crate add types of other crates: `half` adds `half::f16` and `half::bf16`, and
+/// `num-complex` adds `num_complex::Complex32` and `num_complex::Complex64`.  For the other types
+/// that Rust lacks, such as float8, see [`View::from_bytes`](crate::View::from_bytes) and
+/// [`Value::as_bytes`](crate::Value::as_bytes).
 pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {
     /// The library's type.
     const DTYPE: DType;
@@ -54,6 +56,20 @@ elements! {
     u64: UInt64,
     Complex<f32>: Complex64,
     Complex<f64>: Complex128,
+}
+
+// Both are transparent over a u16.
+#[cfg(feature = "half")]
+elements! {
+    half::f16: Float16,
+    half::bf16: BFloat16,
+}
+
+// Laid out as C's.
+#[cfg(feature = "num-complex")]
+elements! {
+    num_complex::Complex<f32>: Complex64,
+    num_complex::Complex<f64>: Complex128,
 }
 
 impl sealed::Sealed for bool {

@@ -3,7 +3,7 @@
 use crate::error::{check, created, text};
 use crate::finding::findings_of;
 use crate::handle::Owned;
-use crate::{Action, Element, Error, ErrorCode, Finding, HookOptions, Mode, Result, RuleSet, View};
+use crate::{Action, Collection, Element, Error, ErrorCode, Finding, HookOptions, Mode, Result, RuleSet, View};
 use smdebug_sys as sys;
 use std::ffi::{c_char, c_void, CString};
 use std::fmt;
@@ -77,6 +77,29 @@ impl Hook {
             sys::smd_hook_save_custom(self.as_raw(), name.as_ptr(), view, list.as_ptr())
         };
         check(tensor.into().with_raw(save)?)
+    }
+
+    /// The names of all collections, in the order they were made.
+    pub fn collections(&self) -> Result<Vec<String>> {
+        // SAFETY: the arguments are valid during the call.
+        Ok(created(|out| unsafe { sys::smd_hook_collections(self.as_raw(), out) })?.to_vec())
+    }
+
+    /// A copy of the collection of that name, with the names of its tensors so far.
+    ///
+    /// # Errors
+    /// Fails with [`ErrorCode::NotFound`] if there is none.
+    pub fn collection(&self, name: &str) -> Result<Collection> {
+        let name = text("name of a collection", name.as_bytes())?;
+        // SAFETY: the arguments are valid during the call.
+        let raw = created(|out| unsafe { sys::smd_hook_collection(self.as_raw(), name.as_ptr(), out) })?;
+        Collection::from_raw(&raw)
+    }
+
+    /// Adds a collection, or replaces that of the same name, from the next step on.
+    pub fn add_collection(&self, collection: &Collection) -> Result<()> {
+        // SAFETY: the arguments are valid during the call; the hook keeps the collection.
+        check(unsafe { sys::smd_hook_add_collection(self.as_raw(), collection.to_raw()?.as_ptr()) })
     }
 
     /// The last global step, or the last step of a mode.
@@ -164,6 +187,20 @@ impl Step<'_> {
         let Ok(name) = CString::new(name) else { return false };
         // SAFETY: the arguments are valid during the call.
         unsafe { sys::smd_hook_wants(self.hook.as_raw(), name.as_ptr()) != 0 }
+    }
+
+    /// Returns true if the step saves anything at all, or attached rules evaluate it.
+    pub fn saves_step(&self) -> bool {
+        // SAFETY: the hook is valid.
+        unsafe { sys::smd_hook_saves_step(self.hook.as_raw()) != 0 }
+    }
+
+    /// Saves these collections too, whatever their save configs select, for example at the end of an
+    /// epoch.  Collections that the hook does not include stay unsaved.
+    pub fn add_to_step<S: AsRef<str>>(&self, collections: &[S]) -> Result<()> {
+        let names = strings(collections)?;
+        // SAFETY: the arguments are valid during the call.
+        check(unsafe { sys::smd_hook_add_to_step(self.hook.as_raw(), names.as_ptr()) })
     }
 
     /// Saves a tensor, if a collection selects it.  An unselected tensor costs one hash look-up.

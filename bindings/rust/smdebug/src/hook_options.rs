@@ -2,8 +2,9 @@
 
 use crate::error::{check, created, require_library, text};
 use crate::log::Log;
-use crate::{Collection, Hook, LogLevel, ReductionConfig, Result, SaveConfig};
+use crate::{Collection, Error, ErrorCode, Hook, LogLevel, ReductionConfig, Result, SaveConfig};
 use smdebug_sys as sys;
+use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -16,12 +17,19 @@ pub struct HookOptions {
     settings: Vec<(String, String)>,
     save_config: Option<SaveConfig>,
     reduction_config: Option<ReductionConfig>,
+    included: Vec<String>,
     regexes: Vec<String>,
     collections: Vec<Collection>,
     log: Option<Log>,
 }
 
 impl HookOptions {
+    /// Options from a file as a training service writes it, which also selects the folder to record
+    /// into.  What is set later takes precedence over the file.
+    pub fn from_file(path: impl Into<PathBuf>) -> Self {
+        HookOptions::new(Path::new("")).config_file(path)
+    }
+
     pub(crate) fn new(out_dir: &Path) -> Self {
         HookOptions {
             out_dir: out_dir.to_owned(),
@@ -29,6 +37,7 @@ impl HookOptions {
             settings: Vec::new(),
             save_config: None,
             reduction_config: None,
+            included: Vec::new(),
             regexes: Vec::new(),
             collections: Vec::new(),
             log: None,
@@ -41,10 +50,12 @@ impl HookOptions {
         self
     }
 
-    /// Saves these collections besides the losses.
-    pub fn include_collections<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Self {
-        let names: Vec<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
-        self.set("include_collections", names.join(","))
+    /// Saves these collections besides the losses, and besides those of earlier calls.  They replace
+    /// the collections that the option "include_collections" or a [`config_file`](Self::config_file)
+    /// selects.
+    pub fn include_collections<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.included.extend(names.into_iter().map(|name| name.as_ref().to_owned()));
+        self
     }
 
     /// Saves every tensor.
@@ -87,6 +98,10 @@ impl HookOptions {
 
     /// Opens a hook.  Nothing is written before the first tensor is saved.
     ///
+    /// Records about the run, for [`Trial::metadata`](crate::Trial::metadata): "run.library",
+    /// "run.host", "run.commit" (of the Git working tree around the current folder) and "run.rust"
+    /// (the version of the compiler).
+    ///
     /// # Errors
     /// Fails if an option is not valid, and with [`ErrorCode::TrialExists`] if the folder holds a
     /// finished trial.
@@ -107,10 +122,16 @@ impl HookOptions {
                 let path = text("path", path.as_os_str().as_bytes())?;
                 check(sys::smd_hook_options_load(raw, path.as_ptr()))?;
             }
-            let out_dir = text("path", self.out_dir.as_os_str().as_bytes())?;
-            check(sys::smd_hook_options_set(raw, c"out_dir".as_ptr(), out_dir.as_ptr()))?;
+            // Without a folder, the file selects it.
+            if !self.out_dir.as_os_str().is_empty() {
+                let out_dir = text("path", self.out_dir.as_os_str().as_bytes())?;
+                check(sys::smd_hook_options_set(raw, c"out_dir".as_ptr(), out_dir.as_ptr()))?;
+            }
             self.apply(raw)?;
-            Ok(Hook::from_owned(created(|out| sys::smd_hook_new(raw, out))?))
+            let hook = Hook::from_owned(created(|out| sys::smd_hook_new(raw, out))?);
+            check(sys::smd_hook_describe_run(hook.as_raw()))?;
+            hook.set_metadata("run.rust", env!("SMDEBUG_RUSTC"))?;
+            Ok(hook)
         }
     }
 
@@ -123,6 +144,10 @@ impl HookOptions {
                 let name = text("name of an option", name.as_bytes())?;
                 let value = text("value of an option", value.as_bytes())?;
                 check(sys::smd_hook_options_set(raw, name.as_ptr(), value.as_ptr()))?;
+            }
+            if !self.included.is_empty() {
+                let names = list_of_names(&self.included)?;
+                check(sys::smd_hook_options_set(raw, c"include_collections".as_ptr(), names.as_ptr()))?;
             }
             for regex in &self.regexes {
                 let regex = text("regular expression", regex.as_bytes())?;
@@ -140,4 +165,16 @@ impl HookOptions {
         }
         Ok(())
     }
+}
+
+/// The names as the option "include_collections" takes them, which splits at commas.
+fn list_of_names(names: &[String]) -> Result<CString> {
+    if let Some(name) = names.iter().find(|name| name.contains(',')) {
+        let message = format!(
+            "include_collections: the name \"{name}\" contains a comma; include a collection of another name, \
+             or pass each name by itself"
+        );
+        return Err(Error::new(ErrorCode::InvalidArgument, message));
+    }
+    text("list of collections", names.join(",").as_bytes())
 }

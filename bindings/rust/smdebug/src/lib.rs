@@ -45,38 +45,54 @@
 //!
 //! # What is not here
 //!
-//! Late tensors, profiles, tables and placements are in [`sys`], the C interface.  `as_raw` of a
-//! hook, trial, tensor or value gives the handle that its functions take.
+//! Late tensors, statistics in place of tensors, placements and full values of tensors of which each
+//! worker has a part, prefetching, tensors of DLPack, profiles, tables, checks of a store, and the
+//! export for TensorBoard are in [`sys`], the C interface.  `as_raw` of a hook, trial, tensor, value or rule set
+//! gives the handle that its functions take.
+//!
+//! # Features
+//!
+//! `half` and `num-complex`, both off by default, make the types of those crates an [`Element`].
 
+mod builtin_rules;
+mod collection;
 mod config;
 mod element;
 mod enums;
 mod error;
 mod finding;
+mod follow;
 mod handle;
 mod hook;
 mod hook_options;
 mod log;
+mod names;
 mod rule_function;
 mod rule_set;
+mod still;
 mod tensor;
 mod trial;
 mod value;
 mod view;
 
-pub use config::{Collection, ReductionConfig, SaveConfig, Steps};
+pub use builtin_rules::{builtin_rules, RuleInfo, RuleParameter};
+pub use collection::Collection;
+pub use config::{ReductionConfig, SaveConfig, Steps};
 pub use element::{Complex, Element};
 pub use enums::{Action, DType, Level, LogLevel, Mode, RuleStatus, StepState};
 pub use error::{Error, ErrorCode, Result};
 pub use finding::{Cause, Evidence, Finding, RuleResult};
+pub use follow::{Follow, FollowFindings};
 pub use hook::{Hook, Step};
 pub use hook_options::HookOptions;
+pub use names::NameFilter;
 pub use rule_function::{NewFinding, RuleStep};
 pub use rule_set::{Evaluation, EvaluationError, Profile, RuleSet};
 pub use smdebug_sys as sys;
+pub use still::Still;
 pub use tensor::{At, Tensor};
 pub use trial::{Trial, TrialOptions};
-pub use value::{Value, Values};
+pub use value::{Value, Values, ValuesIter};
 pub use view::View;
 
 /// The version of the loaded library, such as "1.0.0".

@@ -5,11 +5,11 @@ use crate::handle::Owned;
 use crate::{Action, Error, ErrorCode, Level, Result, Trial};
 use smdebug_sys as sys;
 use std::any::Any;
+use std::cell::RefCell;
 use std::ffi::c_void;
 use std::mem::{size_of, ManuallyDrop};
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Mutex};
 
 /// What a function finds; texts that are not given are "", numbers NaN.
 #[derive(Clone, Copy, Debug)]
@@ -98,13 +98,32 @@ impl RuleStep<'_> {
 }
 
 /// A panic of a function, which continues when the evaluation returns.
-pub(crate) type Panic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
+type Panic = Box<dyn Any + Send>;
 
-/// A function, and where its panic goes.
-pub(crate) struct Function<F> {
-    pub(crate) call: F,
-    pub(crate) panic: Panic,
+thread_local! {
+    /// The evaluations that run on this thread, the innermost last, each with the first panic of the
+    /// functions that it calls.  The library calls them on the thread that evaluates.
+    static EVALUATIONS: RefCell<Vec<Option<Panic>>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Runs an evaluation.  Returns its result, and the first panic of the functions that it called.
+pub(crate) fn with_panics<R>(evaluate: impl FnOnce() -> R) -> (R, Option<Panic>) {
+    EVALUATIONS.with_borrow_mut(|evaluations| evaluations.push(None));
+    let result = evaluate();
+    (result, EVALUATIONS.with_borrow_mut(Vec::pop).flatten())
+}
+
+/// Keeps a panic for with_panics(), unless an earlier one is kept.
+fn keep(panic: Panic) {
+    let unused = EVALUATIONS.with_borrow_mut(|evaluations| match evaluations.last_mut() {
+        Some(innermost @ None) => innermost.replace(panic),
+        _ => Some(panic),
+    });
+    drop(unused); // after the borrow: it may evaluate
+}
+
+/// A function of the caller's, as the library keeps it.
+pub(crate) struct Function<F>(pub(crate) F);
 
 impl<F> Function<F>
 where
@@ -129,13 +148,13 @@ where
             (&mut *function.cast::<Self>(), ManuallyDrop::new(Trial::from_owned(Owned::from_raw(trial))))
         };
         let rule_step = RuleStep { trial: &trial, step, findings };
-        let result = catch_unwind(AssertUnwindSafe(|| (function.call)(&rule_step)));
+        let result = catch_unwind(AssertUnwindSafe(|| (function.0)(&rule_step)));
         let failed = match result {
             Ok(Ok(ControlFlow::Continue(()))) => return sys::SMD_RULE_CONTINUE,
             Ok(Ok(ControlFlow::Break(()))) => return sys::SMD_RULE_FINISHED,
             Ok(Err(failed)) => failed,
             Err(panic) => {
-                *function.panic.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(panic);
+                keep(panic);
                 Error::new(ErrorCode::CallbackFailed, "the function of a rule panicked")
             }
         };

@@ -3,9 +3,9 @@
 use crate::error::{check, created, require_library, text};
 use crate::finding::{causes_of, findings_of, results_of};
 use crate::handle::Owned;
-use crate::rule_function::{Function, Panic};
+use crate::rule_function::{with_panics, Function};
 use crate::tensor::bounds;
-use crate::{Action, Cause, Error, Finding, Result, RuleResult, RuleStep, SaveConfig, Trial};
+use crate::{Action, Cause, Error, Finding, FollowFindings, Result, RuleResult, RuleStep, SaveConfig, Trial};
 use smdebug_sys as sys;
 use std::ffi::CStr;
 use std::fmt::{self, Write};
@@ -36,10 +36,7 @@ impl Profile {
 }
 
 /// Rules that evaluate one job together: a stored trial, or a running job by a hook.
-pub struct RuleSet {
-    raw: Owned<sys::smd_rule_set>,
-    panic: Panic,
-}
+pub struct RuleSet(Owned<sys::smd_rule_set>);
 
 impl RuleSet {
     /// An empty set with the calibrated defaults.
@@ -51,13 +48,12 @@ impl RuleSet {
     pub fn with_profile(profile: Profile) -> Result<RuleSet> {
         require_library()?;
         // SAFETY: the text is valid during the call.
-        let raw = created(|out| unsafe { sys::smd_rule_set_new(profile.name().as_ptr(), out) })?;
-        Ok(RuleSet { raw, panic: Panic::default() })
+        created(|out| unsafe { sys::smd_rule_set_new(profile.name().as_ptr(), out) }).map(RuleSet)
     }
 
     /// The handle, for functions of [`sys`](crate::sys).  It stays this set's.
     pub fn as_raw(&self) -> *mut sys::smd_rule_set {
-        self.raw.as_ptr()
+        self.0.as_ptr()
     }
 
     /// Adds a built-in rule with parameters, such as `[("threshold", "1e-20")]`.
@@ -90,7 +86,7 @@ impl RuleSet {
         F: FnMut(&RuleStep<'_>) -> Result<ControlFlow<()>> + Send + 'static,
     {
         let name = text("name of a rule", name.as_bytes())?;
-        let function = Box::into_raw(Box::new(Function { call: function, panic: self.panic.clone() }));
+        let function = Box::into_raw(Box::new(Function(function)));
         let operations = &Function::<F>::OPERATIONS;
         // SAFETY: the arguments are valid during the call; the library frees the function, also if
         // this fails.
@@ -116,7 +112,17 @@ impl RuleSet {
         self.evaluate_with(trial, .., Evaluation::default())
     }
 
-    /// Evaluates a range of global steps.
+    /// Evaluates a range of global steps.  An empty range, such as `0..-1`, has no findings.
+    ///
+    /// To take findings of a running job as they are made, see [`RuleSet::follow`].
+    ///
+    /// # Errors
+    /// Fails with `WrongState` if the set has evaluated another trial, a hook has it, or another
+    /// thread evaluates it; with `RuleConditionMet` if `how` asks for it; with the error of a
+    /// function; and if the trial cannot be read.
+    ///
+    /// # Panics
+    /// Continues the panic of a function, in the thread that evaluates.
     pub fn evaluate_with(
         &self,
         trial: &Trial,
@@ -126,10 +132,10 @@ impl RuleSet {
         let (first, end) = bounds(&steps, -1);
         let mut raw = null_mut();
         // SAFETY: the arguments are valid during the call.
-        let result = check(unsafe {
-            sys::smd_rule_set_evaluate(self.as_raw(), trial.as_raw(), first, end, how.flags(), &mut raw)
+        let (result, panic) = with_panics(|| unsafe {
+            check(sys::smd_rule_set_evaluate(self.as_raw(), trial.as_raw(), first, end, how.flags(), &mut raw))
         });
-        if let Some(panic) = self.panic.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
+        if let Some(panic) = panic {
             // SAFETY: NULL is allowed.
             unsafe { sys::smd_findings_free(raw) };
             resume_unwind(panic);
@@ -143,6 +149,41 @@ impl RuleSet {
             Ok(()) => Ok(findings),
             Err(error) => Err(EvaluationError { findings, error }),
         }
+    }
+
+    /// Evaluates a range of global steps of a job that may still record: yields each finding as it
+    /// is made, waits for steps, and ends when the job has ended, or with the range.
+    ///
+    /// An error comes last, after the findings before it; [`Trial::cancel`] on another thread ends
+    /// a wait with `Cancelled`.  `how.follow` makes no difference.  Findings of a step that the
+    /// caller does not take are lost with the iterator.
+    ///
+    /// The rule `StalledTraining` is evaluated with the next step, not while the iterator waits for
+    /// it.  To learn of a stall while it lasts, use [`RuleSet::evaluate_with`] with `follow` and
+    /// `stop_at_finding`.
+    ///
+    /// ```no_run
+    /// # fn main() -> smdebug::Result<()> {
+    /// use smdebug::{Action, Evaluation, RuleSet, Trial};
+    ///
+    /// let rules = RuleSet::new()?;
+    /// rules.add_all(Action::Warn)?;
+    /// for finding in rules.follow(&Trial::open("run")?, .., Evaluation::default()) {
+    ///     println!("{}", finding?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// `next` continues the panic of a function.
+    pub fn follow<'a>(
+        &'a self,
+        trial: &'a Trial,
+        steps: impl RangeBounds<i64>,
+        how: Evaluation,
+    ) -> FollowFindings<'a> {
+        FollowFindings::new(self, trial, bounds(&steps, i64::MAX), how)
     }
 
     /// The summary of each rule so far.
@@ -173,7 +214,8 @@ impl fmt::Debug for RuleSet {
 /// How a rule set evaluates a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evaluation {
-    /// Waits for each step until the job ends.
+    /// Waits for each step until the job ends.  The findings come when the evaluation ends; to take
+    /// them as they are made, see [`RuleSet::follow`].
     pub follow: bool,
     /// Fails with `RuleConditionMet` at a finding.
     pub stop_at_finding: bool,

@@ -2,7 +2,7 @@
 
 use crate::error::{created, text};
 use crate::handle::{copied, Owned};
-use crate::{Element, Mode, Result, Value, Values};
+use crate::{Element, Error, ErrorCode, Mode, Result, Value, Values};
 use smdebug_sys as sys;
 use std::ffi::CString;
 use std::fmt;
@@ -24,6 +24,18 @@ pub struct At<'a> {
 }
 
 impl At<'_> {
+    /// The step and the mode, for a call on the steps of all workers.  Fails if a worker is given.
+    pub(crate) fn of_all_workers(&self) -> Result<(i64, i32)> {
+        if let Some(worker) = self.worker {
+            let message = format!(
+                "the worker \"{worker}\" is given for step {}, but the call is for all workers; leave it out",
+                self.step
+            );
+            return Err(Error::new(ErrorCode::InvalidArgument, message));
+        }
+        Ok((self.step, self.mode as i32))
+    }
+
     fn worker(&self) -> Result<Option<CString>> {
         self.worker.map(|worker| text("name of a worker", worker.as_bytes())).transpose()
     }
@@ -73,11 +85,23 @@ impl Tensor {
         Ok(list.as_slice().to_vec())
     }
 
+    /// The last steps of a mode at which it was saved, ascending: at most `count`, none after `at`.
+    pub fn prev_steps<'a>(&self, at: impl Into<At<'a>>, count: usize) -> Result<Vec<i64>> {
+        let (step, mode) = at.into().of_all_workers()?;
+        if count == 0 {
+            return Ok(Vec::new()); // to the library, 0 means all
+        }
+        let (raw, count) = (self.as_raw(), i64::try_from(count).unwrap_or(i64::MAX));
+        // SAFETY: the arguments are valid during the call.
+        let list = created(|out| unsafe { sys::smd_tensor_prev_steps(raw, step, mode, count, out) })?;
+        Ok(list.as_slice().to_vec())
+    }
+
     /// The workers that saved it at a step, sorted.
     pub fn workers<'a>(&self, at: impl Into<At<'a>>) -> Result<Vec<String>> {
-        let at = at.into();
+        let (step, mode) = at.into().of_all_workers()?;
         // SAFETY: the arguments are valid during the call.
-        let list = created(|out| unsafe { sys::smd_tensor_workers(self.as_raw(), at.step, at.mode as i32, out) })?;
+        let list = created(|out| unsafe { sys::smd_tensor_workers(self.as_raw(), step, mode, out) })?;
         Ok(list.to_vec())
     }
 
@@ -173,6 +197,7 @@ fn pointer(text: &Option<CString>) -> *const std::ffi::c_char {
 }
 
 /// The first step of a range, and the one before which it ends; `without_end` if it has no end.
+/// Neither is negative otherwise: no step is, and the library takes a negative end for none.
 pub(crate) fn bounds(steps: &impl RangeBounds<i64>, without_end: i64) -> (i64, i64) {
     let first = match steps.start_bound() {
         Bound::Included(&first) => first,
@@ -180,9 +205,9 @@ pub(crate) fn bounds(steps: &impl RangeBounds<i64>, without_end: i64) -> (i64, i
         Bound::Unbounded => 0,
     };
     let end = match steps.end_bound() {
-        Bound::Included(&last) => last.saturating_add(1),
+        Bound::Included(&i64::MAX) | Bound::Unbounded => return (first.max(0), without_end),
+        Bound::Included(&last) => last + 1,
         Bound::Excluded(&end) => end,
-        Bound::Unbounded => without_end,
     };
-    (first, end)
+    (first.max(0), end.max(0))
 }

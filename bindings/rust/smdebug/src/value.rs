@@ -6,6 +6,8 @@ use crate::tensor::reduction_parts;
 use crate::{DType, Element, Error, ErrorCode, Result};
 use smdebug_sys as sys;
 use std::fmt;
+use std::iter::FusedIterator;
+use std::ops::Range;
 
 /// The elements of a tensor at one step, in row-major order.  Clones share them.
 pub struct Value(Owned<sys::smd_value>);
@@ -135,17 +137,66 @@ impl Values {
         self.len() == 0
     }
 
+    /// The step at an index, and its value, or why it cannot be read; none past the end.  The value
+    /// shares its elements with the list.
+    pub fn get(&self, index: usize) -> Option<(i64, Result<Value>)> {
+        if index >= self.len() {
+            return None;
+        }
+        // SAFETY: the list is valid, and the index within it.
+        let step = unsafe { sys::smd_values_step(self.0.as_ptr(), index) };
+        let value = created(|out| unsafe { sys::smd_values_get(self.0.as_ptr(), index, out) });
+        Some((step, value.map(Value)))
+    }
+
     /// Each step, and its value, or why it cannot be read.  Values share their elements with the
     /// list.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (i64, Result<Value>)> + '_ {
-        (0..self.len()).map(|at| {
-            // SAFETY: the list is valid, and the index within it.
-            let step = unsafe { sys::smd_values_step(self.0.as_ptr(), at) };
-            let value = created(|out| unsafe { sys::smd_values_get(self.0.as_ptr(), at, out) });
-            (step, value.map(Value))
-        })
+    pub fn iter(&self) -> ValuesIter<'_> {
+        ValuesIter { values: self, rest: 0..self.len() }
     }
 }
+
+impl<'a> IntoIterator for &'a Values {
+    type Item = (i64, Result<Value>);
+    type IntoIter = ValuesIter<'a>;
+
+    fn into_iter(self) -> ValuesIter<'a> {
+        self.iter()
+    }
+}
+
+/// The steps and values of [`Values`], from [`Values::iter`].
+#[derive(Clone, Debug)]
+pub struct ValuesIter<'a> {
+    values: &'a Values,
+    rest: Range<usize>,
+}
+
+impl Iterator for ValuesIter<'_> {
+    type Item = (i64, Result<Value>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.values.get(self.rest.next()?)
+    }
+
+    fn nth(&mut self, count: usize) -> Option<Self::Item> {
+        self.values.get(self.rest.nth(count)?)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.rest.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for ValuesIter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.values.get(self.rest.next_back()?)
+    }
+}
+
+impl ExactSizeIterator for ValuesIter<'_> {}
+
+impl FusedIterator for ValuesIter<'_> {}
 
 impl fmt::Debug for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

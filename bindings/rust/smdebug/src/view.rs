@@ -39,13 +39,22 @@ impl<'a> View<'a> {
 
     /// A view of elements of a type that Rust lacks, such as [`DType::Float16`], in the byte order
     /// of the machine.
+    ///
+    /// # Errors
+    /// Fails with [`ErrorCode::InvalidArgument`] if the bytes are no whole number of elements, or
+    /// if there are some and they are not aligned to the elements, as those of a mapped file may be.
     pub fn from_bytes(dtype: DType, bytes: &'a [u8], shape: &'a [usize]) -> Result<Self> {
         let size = dtype.size();
         if size == 0 || bytes.len() % size != 0 {
             return Err(invalid(format!("{} bytes are no elements of the type \"{dtype}\"", bytes.len())));
         }
-        if bytes.as_ptr().align_offset(size.min(align_of_dtype(dtype))) != 0 {
-            return Err(invalid(format!("the bytes of a {dtype} tensor are not aligned to its elements")));
+        let align = align_of_dtype(dtype);
+        // The address of no bytes means nothing.
+        if !bytes.is_empty() && bytes.as_ptr().align_offset(align) != 0 {
+            return Err(invalid(format!(
+                "the bytes of a {dtype} tensor are not aligned to {align} bytes; copy them into an aligned buffer, \
+                 such as the bytes of a Vec<u64>"
+            )));
         }
         let count = bytes.len() / size;
         Ok(View { dtype, count, form: Form::Shape(shape), ..View::from(bytes) })

@@ -4,8 +4,8 @@ mod common;
 
 use common::{open, recorded, saving_all, Folder};
 use smdebug::{
-    Collection, Complex, DType, Element, ErrorCode, Hook, LogLevel, Mode, ReductionConfig, SaveConfig, StepState,
-    Steps, Tensor, Trial, Value, View,
+    Collection, Complex, DType, Element, ErrorCode, Hook, HookOptions, LogLevel, Mode, ReductionConfig,
+    SaveConfig, StepState, Steps, Tensor, Trial, Value, View,
 };
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -58,11 +58,23 @@ fn other_types_are_bytes_and_texts() {
     step.save_texts("words", &["loss", "層"], &[2]).unwrap();
     assert_eq!(step.save_texts("words", &["loss"], &[2]).unwrap_err().code(), ErrorCode::InvalidArgument);
     assert!(View::from_bytes(DType::Float16, &bytes[..3], &[1]).is_err());
-    assert!(View::from_bytes(DType::Float16, &bytes[1..3], &[1]).is_err());
+    let unaligned = View::from_bytes(DType::Float16, &bytes[1..3], &[1]).unwrap_err();
+    assert_eq!(
+        unaligned.to_string(),
+        "the bytes of a float16 tensor are not aligned to 2 bytes; copy them into an aligned buffer, such as the \
+         bytes of a Vec<u64>"
+    );
+    let nothing: [&[u8]; 2] = [&[], &Vec::new()];
+    for (name, bytes) in ["literal", "vec"].into_iter().zip(nothing) {
+        step.save(name, View::from_bytes(DType::Complex128, bytes, &[0]).unwrap()).unwrap();
+    }
     assert!(View::from_bytes(DType::String, bytes, &[1]).is_err());
     step.end().unwrap();
     hook.close().unwrap();
     let trial = open(folder.join("run"));
+    for name in ["literal", "vec"] {
+        assert_eq!(trial.tensor(name).unwrap().value(0).unwrap().shape(), [0]);
+    }
     let half = trial.tensor("half").unwrap().value(0).unwrap();
     assert_eq!((half.dtype(), half.as_bytes()), (DType::Float16, bytes));
     assert_eq!(half.reduce("min").unwrap().as_slice::<f32>().unwrap(), [-2.0]);
@@ -189,6 +201,62 @@ fn options_select_what_is_saved() {
 }
 
 #[test]
+fn included_collections_add_up() {
+    let folder = Folder::new("included");
+    let options = |path: &str| Hook::options(folder.join(path)).save_config(SaveConfig::every(1));
+    let hook = options("run").include_collections(["weights"]).include_collections(["gradients"]).open().unwrap();
+    let step = hook.step(Mode::Train).unwrap();
+    assert!(step.wants("layer.weight") && step.wants("gradient/x") && step.wants("loss") && !step.wants("other"));
+    drop(step);
+    let own = Collection::new("a,b").include_regex("^q");
+    let error = options("other").collection(own).include_collections(["a,b"]).open().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidArgument);
+    assert!(error.message().contains("\"a,b\" contains a comma"), "{error}");
+}
+
+#[test]
+fn a_negative_end_is_no_step() {
+    let folder = Folder::new("ends");
+    let ended = SaveConfig::default().mode(Mode::Train, Steps { end: Some(-1), ..Steps::every(1) });
+    let hook = Hook::options(folder.join("none")).save_all().save_config(ended).open().unwrap();
+    assert!(!hook.step(Mode::Train).unwrap().wants("loss"));
+    let loss = recorded(folder.join("run"), "loss", &[1.0; 5]).tensor("loss").unwrap();
+    let count = |first: i64, end: i64| loss.values(first..end, Mode::Train).unwrap().len();
+    assert_eq!((count(0, -1), count(-5, 2), count(3, i64::MAX)), (0, 2, 2));
+    assert_eq!(loss.values(..=-2, Mode::Train).unwrap().len(), 0);
+    assert_eq!(loss.values(..=i64::MAX, Mode::Train).unwrap().len(), 5);
+}
+
+#[test]
+fn a_trial_holds_what_is_known_of_the_run() {
+    let folder = Folder::new("described");
+    let trial = recorded(folder.join("run"), "loss", &[1.0]);
+    let metadata = trial.metadata().unwrap();
+    assert!(metadata["run.library"].contains(smdebug::library_version()), "{metadata:?}");
+    assert!(!metadata["run.host"].is_empty());
+    assert!(metadata["run.rust"].starts_with("1."), "{metadata:?}");
+    assert_eq!(trial.worker_metadata("worker_0").unwrap(), metadata);
+    assert!(trial.worker_metadata("worker_9").unwrap().is_empty());
+}
+
+#[test]
+fn values_are_a_list() {
+    let folder = Folder::new("list");
+    let loss = recorded(folder.join("run"), "loss", &[4.0, 2.0, 1.0]).tensor("loss").unwrap();
+    let values = loss.values(1.., Mode::Train).unwrap();
+    let mut seen = Vec::new();
+    for (step, value) in &values {
+        seen.push((step, value.unwrap().to_f64().unwrap()));
+    }
+    assert_eq!(seen, [(1, 2.0), (2, 1.0)]);
+    assert_eq!(values.iter().rev().map(|(step, _)| step).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!((values.iter().len(), values.iter().nth(1).unwrap().0), (2, 2));
+    let (step, value) = values.get(0).unwrap();
+    assert_eq!((step, value.unwrap().to_f64().unwrap()), (1, 2.0));
+    assert!(values.get(2).is_none() && values.get(usize::MAX).is_none());
+}
+
+#[test]
 fn tensors_outlive_their_trial() {
     let folder = Folder::new("lifetimes");
     let tensor = recorded(folder.join("run"), "loss", &[1.0, 0.5, 0.25]).tensor("loss").unwrap();
@@ -309,4 +377,18 @@ fn log_lines_go_to_the_function() {
     let lines = lines.lock().unwrap();
     assert_eq!(lines[0].0, LogLevel::Warning);
     assert!(lines[0].1.contains("HookParametres"), "{lines:?}");
+}
+
+#[test]
+fn a_file_may_select_the_folder() {
+    let folder = Folder::new("selected");
+    let (file, run) = (folder.join("hook.json"), folder.join("run"));
+    std::fs::write(&file, format!("{{\"LocalPath\": {run:?}}}")).unwrap();
+    let hook = HookOptions::from_file(&file).save_config(SaveConfig::every(1)).open().unwrap();
+    let step = hook.step(Mode::Train).unwrap();
+    step.save("loss", &1.0).unwrap();
+    step.end().unwrap();
+    hook.close().unwrap();
+    assert_eq!(open(&run).tensor_names().unwrap(), ["loss"]);
+    assert_eq!(Hook::options("").open().unwrap_err().code(), ErrorCode::InvalidArgument);
 }

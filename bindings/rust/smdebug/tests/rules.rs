@@ -7,8 +7,11 @@ use smdebug::{
     Action, Error, ErrorCode, Evaluation, Level, Mode, NewFinding, Profile, Result, RuleSet, RuleStatus, RuleStep,
     SaveConfig,
 };
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 const GRADIENT: &str = "gradient/layer1.weight";
 
@@ -168,6 +171,71 @@ fn a_panic_continues_in_the_caller() {
     let panic = catch_unwind(AssertUnwindSafe(|| rules.evaluate(&trial))).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"of the rule"));
     assert_eq!(trial.tensor("loss").unwrap().read::<f64>(1).unwrap(), [2.0], "the trial was only borrowed");
+}
+
+#[test]
+fn a_panic_stays_with_the_thread_that_evaluates() {
+    let folder = Folder::new("threads");
+    let trial = recorded(folder.join("run"), "loss", &[1.0]);
+    for _ in 0..50 {
+        let rules = RuleSet::new().unwrap();
+        let (has_begun, begins) = mpsc::channel();
+        rules
+            .add_function("Panics", Action::Warn, move |_| {
+                has_begun.send(()).unwrap();
+                thread::sleep(Duration::from_millis(1));
+                panic!("of the rule")
+            })
+            .unwrap();
+        thread::scope(|scope| {
+            let evaluates = scope.spawn(|| catch_unwind(AssertUnwindSafe(|| rules.evaluate(&trial))));
+            begins.recv().unwrap();
+            // The set refuses this thread until the other one returns: one call overlaps the panic.
+            while !evaluates.is_finished() {
+                let refused = || rules.evaluate_with(&trial, 5..6, Evaluation::default());
+                let other = catch_unwind(AssertUnwindSafe(refused)).expect("the panic is of the other thread");
+                assert!(other.map_or_else(|failed| failed.error.code() == ErrorCode::WrongState, |_| true));
+            }
+            let panic = evaluates.join().unwrap().expect_err("the thread that evaluates panics");
+            assert_eq!(panic.downcast_ref::<&str>(), Some(&"of the rule"));
+        });
+    }
+}
+
+#[test]
+fn a_panic_of_a_nested_evaluation_passes_through_both() {
+    let folder = Folder::new("nested");
+    let trial = recorded(folder.join("run"), "loss", &[1.0, 2.0]);
+    let inner = RuleSet::new().unwrap();
+    inner.add_function("Inner", Action::Warn, |_| panic!("of the inner rule")).unwrap();
+    let outer = RuleSet::new().unwrap();
+    outer
+        .add_function("Outer", Action::Warn, move |step| {
+            inner.evaluate(step.trial())?;
+            Ok(ControlFlow::Continue(()))
+        })
+        .unwrap();
+    let panic = catch_unwind(AssertUnwindSafe(|| outer.evaluate(&trial))).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"of the inner rule"));
+}
+
+#[test]
+fn an_empty_range_evaluates_nothing() {
+    let folder = Folder::new("ranges");
+    let trial = recorded(folder.join("run"), "loss", &[1.0; 5]);
+    let rules = RuleSet::new().unwrap();
+    let every = |step: &RuleStep<'_>| step.report_message("seen").map(|()| ControlFlow::Continue(()));
+    rules.add_function("Every", Action::Continue, every).unwrap();
+    let count = |steps: (Bound<i64>, Bound<i64>)| {
+        rules.reset().unwrap();
+        rules.evaluate_with(&trial, steps, Evaluation::default()).unwrap().len()
+    };
+    let range = |first, end| (Bound::Included(first), Bound::Excluded(end));
+    for (first, end) in [(0, -1), (0, 0), (2, 1), (-5, -2), (0, i64::MIN), (3, -1)] {
+        assert_eq!(count(range(first, end)), 0, "{first}..{end}");
+    }
+    assert_eq!(count((Bound::Unbounded, Bound::Included(-2))), 0);
+    assert_eq!((count(range(-5, 2)), count(range(1, 3)), count((Bound::Unbounded, Bound::Unbounded))), (2, 2, 5));
 }
 
 #[test]
