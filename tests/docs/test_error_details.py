@@ -1,4 +1,4 @@
-"""Every detail that the library gives an error is documented, and reaches Go and Java."""
+"""Every detail that the library gives an error is documented, and reaches Go, Java and Node.js."""
 
 import re
 
@@ -18,6 +18,7 @@ KEYS = {
     [
         ("docs/error-handling.md", r"`(\w+)`"),
         ("bindings/go/smdebug/errors.go", r'"(\w+)"'),
+        ("bindings/node/src/error.js", r"'(\w+)'"),
         ("bindings/java/src/main/java/org/smdebug/Errors.java", r'"(\w+)"'),
         ("bindings/java/src/main/java/org/smdebug/SmdebugException.java", r'"(\w+)"'),
     ],

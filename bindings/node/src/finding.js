@@ -1,5 +1,5 @@
 'use strict';
-const {bytesAt, decode, koffi, lib, types, using} = require('./library.js');
+const {decode, koffi, lib, pointersAt, types, using} = require('./library.js');
 const {ACTIONS, LEVELS, modeName} = require('./types.js');
 
 const STATUSES = ['passed', 'has_findings', 'no_tensors', 'not_enough_data', 'worth_a_look'];
@@ -41,11 +41,22 @@ function evidenceOf({evidence, evidence_count: count}) {
 const causesOf = (list) => listOf('diagnosis', 'smd_diagnosis_get', list, (address) => {
   const cause = decode(address, 'smd_cause');
   const {id, title, confidence, advice, link, missing, missing_count: count} = cause;
-  const names = new BigUint64Array(bytesAt(missing, 8 * Number(count)));
   return Object.freeze({
     id, title, confidence, advice, link, evidence: evidenceOf(cause),
-    missing: Array.from(names, (name) => koffi.decode.string(name)),
+    missing: pointersAt(missing, count).map((name) => koffi.decode.string(name)),
   });
 });
 
-module.exports = {causesOf, findingsOf, resultsOf};
+function ruleAt(address) {
+  const {name, summary, set, parameters, parameter_count: count} = decode(address, 'smd_rule_info');
+  const each = pointersAt(parameters, count).map((place) => decode(place, 'smd_rule_parameter'));
+  return Object.freeze({
+    name, summary, set, parameters: each.map(({struct_size, ...parameter}) => Object.freeze(parameter)),
+  });
+}
+
+// All built-in rules of the library.
+const builtinRules = () => Array.from({length: Number(lib.smd_builtin_rule_count())}, (_, at) =>
+  ruleAt(lib.smd_builtin_rule(at)));
+
+module.exports = {builtinRules, causesOf, findingsOf, resultsOf};

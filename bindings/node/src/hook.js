@@ -1,127 +1,121 @@
 'use strict';
-const {call, constants, lib, out, using, withStrings} = require('./library.js');
-const {Handle} = require('./handle.js');
-const {ACTIONS, invalid, modeNumber, viewOf} = require('./types.js');
+const {number, scalarText, seconds, text} = require('./arguments.js');
+const {call, lib, out, withStrings} = require('./library.js');
+const {withHookOptions} = require('./config.js');
+const {SmdebugError, addCause} = require('./error.js');
 const {findingsOf} = require('./finding.js');
+const {Handle} = require('./handle.js');
+const {RuleSet} = require('./rules.js');
+const {ACTIONS, modeNumber, viewOf} = require('./types.js');
 
-// {every: 10} for all modes, or {train: {every: 10}, eval: {every: 1, first: 0, end: 9, steps: [20]}}.
-function withSaveConfig(config, use) {
-  return using('save_config', out('smd_save_config_new'), (raw) => {
-    const all = Object.hasOwn(config, 'every') || Object.hasOwn(config, 'steps');
-    for (const [mode, steps] of all ? [[null, config]] : Object.entries(config)) {
-      const {every = 500, first = 0, end = -1, steps: also = []} = steps;
-      const number = mode === null ? constants.SMD_MODE_ANY : modeNumber(mode);
-      call('smd_save_config_set', raw, number, every, first, end, BigInt64Array.from(also, BigInt), also.length);
-    }
-    return use(raw);
-  });
-}
-
-// {reductions: ['mean', 'abs_max'], raw: true, shape: true}
-function withReductionConfig({reductions = [], raw = false, shape = false}, use) {
-  return using('reduction_config', out('smd_reduction_config_new'), (config) => {
-    if (reductions.length > 0) call('smd_reduction_config_add', config, reductions.join(','));
-    call('smd_reduction_config_set_raw', config, Number(raw));
-    call('smd_reduction_config_set_shape', config, Number(shape));
-    return use(config);
-  });
-}
-
-// {name: 'own', regexes: ['^own/'], tensors: ['a'], saveConfig: ..., reductionConfig: ...}
-function withCollection({name, regexes = [], tensors = [], saveConfig, reductionConfig}, use) {
-  return using('collection', out('smd_collection_new', name), (collection) => {
-    for (const regex of regexes) call('smd_collection_include_regex', collection, regex);
-    for (const tensor of tensors) call('smd_collection_add_tensor', collection, tensor);
-    if (saveConfig) withSaveConfig(saveConfig, (raw) => call('smd_collection_set_save_config', collection, raw));
-    if (reductionConfig) {
-      withReductionConfig(reductionConfig, (raw) => call('smd_collection_set_reduction_config', collection, raw));
-    }
-    return use(collection);
-  });
-}
-
-function withOptions(outDir, given, use) {
-  const {
-    includeCollections = [], includeRegexes = [], saveAll = false, saveConfig, reductionConfig, collections = [],
-    settings = {}, ...unknown
-  } = given;
-  const [wrong] = Object.keys(unknown);
-  if (wrong !== undefined) throw invalid(`a hook has no option "${wrong}"; options of the library are in "settings"`);
-  return using('hook_options', out('smd_hook_options_new'), (options) => {
-    const set = (name, value) => call('smd_hook_options_set', options, name, String(value));
-    set('out_dir', outDir);
-    set('report_errors', 'late'); // no disk or network ends a training, unless the caller decides otherwise
-    if (includeCollections.length > 0) set('include_collections', includeCollections.join(','));
-    if (saveAll) set('save_all', true);
-    for (const [name, value] of Object.entries(settings)) set(name, value);
-    for (const regex of includeRegexes) call('smd_hook_options_include_regex', options, regex);
-    for (const each of collections) {
-      withCollection(each, (raw) => call('smd_hook_options_add_collection', options, raw));
-    }
-    if (saveConfig) withSaveConfig(saveConfig, (raw) => call('smd_hook_options_set_save_config', options, raw));
-    if (reductionConfig) {
-      withReductionConfig(reductionConfig, (raw) => call('smd_hook_options_set_reduction_config', options, raw));
-    }
-    return use(options);
-  });
-}
+const LONGEST_WAIT_MS = 0x7fffffff;
 
 class Hook extends Handle {
+  #openStep = null;
+
   constructor(outDir, options = {}) {
-    super('hook', withOptions(outDir, options, (raw) => out('smd_hook_new', raw)));
+    super('hook', withHookOptions(outDir, options, (raw) => out('smd_hook_new', raw)));
+    try {
+      call('smd_hook_describe_run', this.raw);
+      this.setMetadata('run.node', process.version);
+    } catch (error) {
+      super.close();
+      throw error;
+    }
   }
 
-  // Records what `fill` saves as one step.  If it throws, the step is discarded.
+  // Records what `fill` saves as one step.  If it throws, the step is discarded.  If it returns a
+  // promise, the step stays open until that settles.
   step(mode, fill) {
     const step = this.beginStep(mode);
     let result;
     try {
       result = fill(step);
-      if (typeof result?.then === 'function') throw invalid('a step is filled at once; use beginStep() and endStep()');
     } catch (error) {
-      this.discardStep();
-      throw error;
+      throw this.#discarded(step, error);
     }
-    this.endStep();
+    if (typeof result?.then === 'function') return this.#filled(step, result);
+    this.#end(step);
     return result;
+  }
+
+  async #filled(step, promise) {
+    let result;
+    try {
+      result = await promise;
+    } catch (error) {
+      throw this.#discarded(step, error);
+    }
+    this.#end(step);
+    return result;
+  }
+
+  // Ends a step, but none that was begun later.
+  #end(step) {
+    if (this.#openStep === step || this.isClosed) return this.endStep();
+    throw new SmdebugError('WRONG_STATE', `step ${step} has already ended; let step() end it`);
+  }
+
+  // Discards a step after `error`, which it returns.
+  #discarded(step, error) {
+    try {
+      if (this.#openStep === step) this.discardStep();
+    } catch (failure) {
+      addCause(error, failure);
+    }
+    return error;
   }
 
   beginStep(mode = 'global') {
     call('smd_hook_set_mode', this.raw, modeNumber(mode));
-    return Number(out('smd_hook_begin_step', this.raw));
+    this.#openStep = Number(out('smd_hook_begin_step', this.raw));
+    return this.#openStep;
   }
 
   endStep() {
+    this.#openStep = null;
     call('smd_hook_end_step', this.raw);
   }
 
   discardStep() {
+    this.#openStep = null;
     call('smd_hook_discard_step', this.raw);
   }
 
+  addToStep(collections) {
+    withStrings(collections, 'collections', (list) => call('smd_hook_add_to_step', this.raw, list));
+  }
+
+  lastStep(mode = 'global') {
+    const step = Number(lib.smd_hook_last_step(this.raw, modeNumber(mode)));
+    return step < 0 ? null : step;
+  }
+
   wants(tensor) {
-    return lib.smd_hook_wants(this.raw, tensor) === 1;
+    return lib.smd_hook_wants(this.raw, text(tensor, 'tensor')) === 1;
   }
 
   save(name, tensor, shape) {
-    call('smd_hook_save', this.raw, name, viewOf(tensor, shape));
+    call('smd_hook_save', this.raw, text(name, 'name'), viewOf(tensor, shape));
   }
 
-  saveScalar(name, number) {
-    call('smd_hook_save_scalar', this.raw, name, viewOf(Float64Array.of(number)), 0);
+  saveScalar(name, value) {
+    const view = viewOf(number(value, 'number'));
+    call('smd_hook_save_scalar', this.raw, text(name, 'name'), view, 0);
   }
 
   setMetadata(key, value) {
-    call('smd_hook_set_metadata', this.raw, key, value);
+    call('smd_hook_set_metadata', this.raw, text(key, 'key'), scalarText(value, 'value'));
   }
 
   saveCustom(name, tensor, {shape, collections = []} = {}) {
     const view = viewOf(tensor, shape);
-    withStrings(collections, (list) => call('smd_hook_save_custom', this.raw, name, view, list));
+    withStrings(collections, 'collections', (list) =>
+      call('smd_hook_save_custom', this.raw, text(name, 'name'), view, list));
   }
 
   attach(rules) {
-    call('smd_hook_attach', this.raw, rules.raw);
+    call('smd_hook_attach', this.raw, RuleSet.rawOf(rules, 'rules'));
   }
 
   get action() {
@@ -132,30 +126,28 @@ class Hook extends Handle {
     return findingsOf(out('smd_hook_take_findings', this.raw));
   }
 
+  get isRecording() {
+    return lib.smd_hook_is_recording(this.raw) === 1;
+  }
+
   count(name) {
-    return Number(lib.smd_hook_count(this.raw, name));
+    return Number(lib.smd_hook_count(this.raw, text(name, 'name')));
   }
 
   flush({timeoutSeconds} = {}) {
-    const milliseconds = Math.max(0, Math.round(timeoutSeconds * 1000));
-    const limit = timeoutSeconds === undefined ? -1 : Math.min(milliseconds, 0x7fffffff);
-    call('smd_hook_flush', this.raw, limit);
+    const limit = timeoutSeconds === undefined ? -1 : Math.round(1000 * seconds(timeoutSeconds, 'timeoutSeconds'));
+    call('smd_hook_flush', this.raw, Math.min(limit, LONGEST_WAIT_MS));
   }
 
   // Writes what is queued, and the end marker.  Throws what the background writer failed with.
   close() {
-    let raw;
+    if (this.isClosed) return;
     try {
-      raw = this.raw;
-    } catch {
-      return;
-    }
-    try {
-      call('smd_hook_close', raw);
+      call('smd_hook_close', this.raw);
     } finally {
       super.close();
     }
   }
 }
 
-module.exports = {Hook, withSaveConfig};
+module.exports = {Hook};

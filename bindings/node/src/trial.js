@@ -1,51 +1,65 @@
 'use strict';
-const {setTimeout: sleep} = require('node:timers/promises');
-const {call, integers, lib, out, strings, using, withStrings} = require('./library.js');
+const {seconds, stepRange, text, whole} = require('./arguments.js');
+const {integers, later, lib, out, strings, using, withStrings} = require('./library.js');
+const {applySettings} = require('./config.js');
 const {Handle} = require('./handle.js');
-const {copyOf, modeName, modeNumber} = require('./types.js');
+const {Tensor} = require('./tensor.js');
+const {modeName, modeNumber} = require('./types.js');
+const {isEndOfWait, repeated, throwIfAborted} = require('./waiting.js');
 
 const STATES = ['unavailable', 'available', 'not_yet'];
-const PAUSE_MS = 50; // between two looks at a job that runs
 
-function opened(path, settings) {
+// A trial of the library that open() loads.
+class Unloaded {
+  constructor(raw) {
+    this.raw = raw;
+  }
+}
+
+// Makes a trial of the library by a function of it, which takes a path and options.
+function made(name, path, {settings = {}} = {}) {
   return using('trial_options', out('smd_trial_options_new'), (options) => {
-    for (const [name, value] of Object.entries({wait_seconds: 0, ...settings})) {
-      call('smd_trial_options_set', options, name, String(value));
-    }
-    return out('smd_trial_open', path, options);
+    applySettings('trial_options', options, {wait_seconds: 0, ...settings});
+    return out(name, text(path, 'path'), options);
   });
 }
 
-// Repeats `attempt` while it fails with one of `codes`, without blocking other work, at most so many
-// seconds.
-async function repeated(attempt, codes, seconds, signal) {
-  const end = performance.now() + 1000 * seconds;
-  for (;;) {
-    try {
-      return attempt();
-    } catch (error) {
-      if (!codes.includes(error.code) || performance.now() >= end) throw error;
-    }
-    await sleep(PAUSE_MS, undefined, {signal});
-  }
-}
-
 class Trial extends Handle {
-  constructor(path, {settings = {}} = {}) {
-    super('trial', opened(path, settings));
+  constructor(path, options) {
+    super('trial', path instanceof Unloaded ? path.raw : made('smd_trial_open', path, options));
   }
 
-  static open(path, {waitSeconds = 600, signal, ...options} = {}) {
-    return repeated(() => new Trial(path, options), ['MISSING_COLLECTIONS'], waitSeconds, signal);
+  static async open(path, {waitSeconds = 600, signal, ...options} = {}) {
+    const limit = seconds(waitSeconds, 'waitSeconds');
+    throwIfAborted(signal);
+    const trial = new Trial(new Unloaded(made('smd_trial_new', path, options)));
+    const attempt = () => trial.holdUntil((raw) => later('smd_trial_load', raw));
+    const isTooEarly = (error) => error.code === 'MISSING_COLLECTIONS';
+    const cancel = () => lib.smd_trial_cancel(trial.raw);
+    try {
+      await repeated(attempt, {isTooEarly, limit, signal, cancel});
+      return trial;
+    } catch (error) {
+      trial.close();
+      throw error;
+    }
   }
 
-  tensorNames({regexes} = {}) {
-    const names = (list) => strings(out('smd_trial_tensor_names', this.raw, -1, modeNumber('global'), list, null));
-    return regexes === undefined ? names(null) : withStrings(regexes, names);
+  tensorNames({regexes, collection, step, mode = 'global'} = {}) {
+    const at = step === undefined ? -1 : whole(step, 'step');
+    if (step !== undefined && at < 0) return []; // to C, a negative step is no condition
+    const names = (list, group) =>
+      strings(out('smd_trial_tensor_names', this.raw, at, modeNumber(mode), list, group));
+    const inGroup = (list) => {
+      if (collection === undefined) return names(list, null);
+      const found = out('smd_trial_collection', this.raw, text(collection, 'collection'));
+      return using('collection', found, (group) => names(list, group));
+    };
+    return regexes === undefined ? inGroup(null) : withStrings(regexes, 'regexes', inGroup);
   }
 
   tensor(name) {
-    return new Tensor(out('smd_trial_tensor', this.raw, name));
+    return new Tensor(out('smd_trial_tensor', this.raw, text(name, 'name')));
   }
 
   steps(mode = 'global') {
@@ -54,6 +68,16 @@ class Trial extends Handle {
 
   modes() {
     return integers(out('smd_trial_modes', this.raw)).map(modeName);
+  }
+
+  modeStep(globalStep) {
+    const [step, mode] = out('smd_trial_mode_step', this.raw, whole(globalStep, 'globalStep'));
+    return mode === 0 ? null : {step: Number(step), mode: modeName(mode)};
+  }
+
+  globalStep(modeStep, mode) {
+    const step = Number(out('smd_trial_global_step', this.raw, whole(modeStep, 'modeStep'), modeNumber(mode)));
+    return step < 0 ? null : step;
   }
 
   workers() {
@@ -71,13 +95,51 @@ class Trial extends Handle {
   }
 
   stepState(step, {mode = 'global'} = {}) {
-    return STATES[out('smd_trial_step_state', this.raw, step, modeNumber(mode))];
+    return STATES[out('smd_trial_step_state', this.raw, whole(step, 'step'), modeNumber(mode))];
   }
 
   async waitForStep(step, {mode = 'global', timeoutSeconds = Infinity, signal} = {}) {
-    const number = modeNumber(mode);
-    const attempt = () => call('smd_trial_wait_for_step', this.raw, step, number, 0);
-    await repeated(attempt, ['TIMEOUT'], timeoutSeconds, signal);
+    const place = [whole(step, 'step'), modeNumber(mode)];
+    const attempt = () => this.holdUntil((raw) => later('smd_trial_wait_for_step', raw, ...place, 0));
+    const limit = seconds(timeoutSeconds, 'timeoutSeconds');
+    await repeated(attempt, {isTooEarly: isEndOfWait, limit, signal});
+  }
+
+  // Yields each step of a mode as the job records it, until the job ends.
+  async *follow({mode = 'global', first = 0, end = Infinity, signal} = {}) {
+    const range = stepRange({first, end});
+    let step = Number(range.first);
+    let known = [];
+    while (range.end === null || step < range.end) {
+      const failure = await this.waitForStep(step, {mode, signal}).then(() => null, (error) => error);
+      if (failure === null) {
+        yield step++;
+        continue;
+      }
+      if (failure.code === 'NO_MORE_DATA') return;
+      if (failure.code !== 'STEP_UNAVAILABLE') throw failure;
+      known = this.#knownFrom(step, mode, known);
+      step = known[0] ?? step + 1;
+    }
+  }
+
+  // The known steps from one on, which looks again if `known` has none: a job may save few of many.
+  #knownFrom(step, mode, known) {
+    while (known.length > 0 && known[0] < step) known.shift();
+    if (known.length > 0) return known;
+    return integers(out('smd_trial_steps', this.raw, modeNumber(mode), 1)).filter((each) => each >= step);
+  }
+
+  // Calls `use` while the trial shows what it has read so far, without a look at what is new.
+  still(use) {
+    return this.hold((raw) => {
+      const before = lib.smd_trial_set_auto_refresh(raw, 0);
+      try {
+        return use();
+      } finally {
+        lib.smd_trial_set_auto_refresh(raw, before);
+      }
+    });
   }
 
   get hasEnded() {
@@ -85,55 +147,4 @@ class Trial extends Handle {
   }
 }
 
-// A name such as 'abs_max' as the library takes it.
-function reductionParts(reduction) {
-  const isAbsolute = reduction.startsWith('abs_');
-  return [isAbsolute ? reduction.slice(4) : reduction, Number(isAbsolute)];
-}
-
-class Tensor extends Handle {
-  constructor(raw) {
-    super('tensor', raw);
-  }
-
-  get name() {
-    return lib.smd_tensor_name(this.raw);
-  }
-
-  steps(mode = 'global') {
-    return integers(out('smd_tensor_steps', this.raw, modeNumber(mode), 0));
-  }
-
-  workers(step, {mode = 'global'} = {}) {
-    return strings(out('smd_tensor_workers', this.raw, step, modeNumber(mode)));
-  }
-
-  value(step, {mode = 'global', worker = null} = {}) {
-    return copyOf(out('smd_tensor_value', this.raw, step, modeNumber(mode), worker));
-  }
-
-  shape(step, {mode = 'global', worker = null} = {}) {
-    return integers(out('smd_tensor_shape', this.raw, step, modeNumber(mode), worker));
-  }
-
-  reduction(step, reduction, {mode = 'global', worker = null} = {}) {
-    const parts = reductionParts(reduction);
-    const value = out('smd_tensor_reduction', this.raw, step, modeNumber(mode), worker, ...parts);
-    return using('value', value, () => out('smd_value_to_double', value));
-  }
-
-  // Yields [step, value] for each step of a range, read at once; a value that cannot be read throws
-  // when its turn comes.
-  *values({mode = 'global', worker = null, first = 0, end = 2n ** 63n - 1n} = {}) {
-    const list = out('smd_tensor_values', this.raw, first, end, modeNumber(mode), worker);
-    try {
-      for (let at = 0; at < Number(lib.smd_values_count(list)); ++at) {
-        yield [Number(lib.smd_values_step(list, at)), copyOf(out('smd_values_get', list, at))];
-      }
-    } finally {
-      lib.smd_values_free(list);
-    }
-  }
-}
-
-module.exports = {Tensor, Trial};
+module.exports = {Trial};

@@ -1,7 +1,8 @@
 // Modes, element types, and tensors in the memory of JavaScript.
 'use strict';
-const {bytesAt, constants, koffi, lib, types, using, out} = require('./library.js');
-const {SmdebugError} = require('./error.js');
+const {bytesAt, constants, koffi, lib, out, strings, types, using} = require('./library.js');
+const {shown, text} = require('./arguments.js');
+const {invalid} = require('./error.js');
 
 const MODES = {train: 1, eval: 2, predict: 3, global: 4};
 const ACTIONS = ['continue', 'warn', 'stop'];
@@ -23,14 +24,17 @@ const OWN_TYPES = new Map([
   [Uint16Array, 'uint16'], [Uint32Array, 'uint32'], [BigUint64Array, 'uint64'],
 ]);
 
-function invalid(message) {
-  return new SmdebugError('INVALID_ARGUMENT', message);
+// Returns the entry of a name in an object, or the index of a name in an array.
+function lookedUp(table, name, what) {
+  const names = Array.isArray(table) ? table : Object.keys(table);
+  const at = typeof name === 'string' ? names.indexOf(name) : -1;
+  if (at < 0) throw invalid(`there is no ${what} ${shown(name)}; use one of ${names.join(', ')}`);
+  return Array.isArray(table) ? at : table[name];
 }
 
-function modeNumber(mode) {
-  if (Object.hasOwn(MODES, mode)) return MODES[mode];
-  throw invalid(`there is no mode "${mode}"; use one of ${Object.keys(MODES).join(', ')}`);
-}
+const modeNumber = (mode) => lookedUp(MODES, mode, 'mode');
+const actionNumber = (action) => lookedUp(ACTIONS, action, 'action');
+const levelNumber = (level) => lookedUp(LEVELS, level, 'level');
 
 const modeName = (number) => Object.keys(MODES).find((name) => MODES[name] === number) ?? 'global';
 
@@ -65,7 +69,7 @@ function viewOf(tensor, shape) {
       sizes.reduce((product, size) => product * size, 1) !== count) {
     throw invalid(`a tensor of the shape [${sizes}] does not fit ${count} elements`);
   }
-  if (dtype === 'string' && data.some((text) => text.includes('\0'))) throw invalid('a text contains a NUL; remove it');
+  if (dtype === 'string') data.forEach((each) => text(each, 'a text of the tensor'));
   return {
     struct_size: koffi.sizeof(types.smd_tensor_view),
     data: dtype === 'string' ? koffi.as(data, 'char **') : data,
@@ -76,21 +80,16 @@ function viewOf(tensor, shape) {
   };
 }
 
-function texts(value) {
-  return using('strings', out('smd_value_strings', value), (list) =>
-    Array.from({length: Number(lib.smd_strings_count(list))}, (_, at) => lib.smd_strings_get(list, at)));
-}
-
 // Copies a value of the library, and frees it.
 function copyOf(value) {
   return using('value', value, () => {
     const dtype = lib.smd_dtype_name(lib.smd_value_dtype(value));
     const sizes = bytesAt(lib.smd_value_shape(value), 8 * lib.smd_value_ndim(value));
     const shape = Array.from(new BigInt64Array(sizes), Number);
-    if (dtype === 'string') return {dtype, shape, data: texts(value)};
+    if (dtype === 'string') return {dtype, shape, data: strings(out('smd_value_strings', value))};
     const bytes = bytesAt(lib.smd_value_data(value), Number(lib.smd_value_nbytes(value)));
     return {dtype, shape, data: new ARRAYS[dtype](bytes)};
   });
 }
 
-module.exports = {ACTIONS, LEVELS, copyOf, invalid, modeName, modeNumber, viewOf};
+module.exports = {ACTIONS, LEVELS, actionNumber, copyOf, levelNumber, modeName, modeNumber, viewOf};

@@ -1,37 +1,11 @@
 'use strict';
 const assert = require('node:assert/strict');
-const fs = require('node:fs');
-const os = require('node:os');
-const path = require('node:path');
-const {after, test} = require('node:test');
+const {test} = require('node:test');
 const {setTimeout: sleep} = require('node:timers/promises');
-const v8 = require('node:v8');
-const vm = require('node:vm');
-const {Hook, RuleSet, SmdebugError, Trial, libraryVersion} = require('..');
+const {Hook, RuleSet, Trial, libraryVersion} = require('..');
+const {ENDED, collect, fails, newRun, recorded} = require('./support.js');
 
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'smdebug-node-'));
-after(() => fs.rmSync(folder, {recursive: true}));
 const GRADIENT = 'gradient/layer1.weight';
-const ENDED = {settings: {end_delay_seconds: 0}}; // nothing more comes that is worth waiting for
-let runs = 0;
-const newRun = () => path.join(folder, `run${++runs}`);
-
-function recorded(steps, options = {saveAll: true, saveConfig: {every: 1}}) {
-  const out = newRun();
-  const hook = new Hook(out, options);
-  for (const tensors of steps) {
-    hook.step('train', () => Object.entries(tensors).forEach(([name, tensor]) => hook.save(name, ...[tensor].flat(1))));
-  }
-  hook.close();
-  return new Trial(out, ENDED);
-}
-
-const fails = (code, message) => (error) => {
-  assert.ok(error instanceof SmdebugError, error);
-  assert.equal(error.code, code, error.message);
-  if (message !== undefined) assert.match(error.message, message);
-  return true;
-};
 
 test('every type comes back', () => {
   const arrays = {
@@ -85,23 +59,6 @@ test('what does not fit is refused', () => {
   assert.throws(() => new Hook(newRun(), {saveEvery: 1}), fails('INVALID_ARGUMENT', /"saveEvery"/));
   assert.throws(() => new Hook(newRun(), {settings: {queue_bites: 1}}), fails('INVALID_ARGUMENT', /queue_bytes/));
   hook.close();
-});
-
-test('a step that throws is discarded', () => {
-  const out = newRun();
-  const hook = new Hook(out, {saveAll: true, saveConfig: {every: 1}});
-  const fill = () => {
-    hook.save('loss', 1);
-    throw new Error('of the training');
-  };
-  assert.throws(() => hook.step('train', fill), {message: 'of the training'});
-  assert.throws(() => hook.step('train', async () => {}), fails('INVALID_ARGUMENT'));
-  assert.equal(hook.step('train', (step) => (hook.save('loss', 2), step)), 2);
-  hook.close();
-  hook.close();
-  assert.throws(() => hook.save('loss', 1), fails('WRONG_STATE', /already closed/));
-  assert.deepEqual(new Trial(out, ENDED).steps('train'), [2]);
-  assert.throws(() => new Hook(out), fails('TRIAL_EXISTS'));
 });
 
 test('options select what is saved', () => {
@@ -222,8 +179,6 @@ test('an attached set stops a training', () => {
 });
 
 test('forgotten handles are freed', async () => {
-  v8.setFlagsFromString('--expose-gc');
-  const collect = vm.runInNewContext('gc');
   const trial = recorded([{loss: new Float32Array(1 << 18)}]);
   const memoryAfter = async (values) => {
     for (let each = 0; each < values; ++each) trial.tensor('loss').value(0);
