@@ -52,7 +52,7 @@ constexpr std::string_view kWeightsOfClasses = "loss_weight/";
 constexpr double kTolerance = 0.02;
 constexpr int64_t kMostElements = 65'536;
 constexpr double kLeastElements = 32;
-constexpr int64_t kLongerForLogits = 4;
+constexpr int64_t kLongerForLogits = 10;
 constexpr double kBetween = 0.5;  // two classes
 // Positive targets that are rarer than this are not to count less than negative ones.
 constexpr double kRarePositives = 100.0 / 3;  // percent

@@ -51,11 +51,13 @@ constexpr double kLongestWarmUp = 6;  // times start_steps
 constexpr double kSmallBatch = 8;
 // A loss of the wrong sign falls ever faster, to this many times its first value below 0.
 constexpr double kEndless = 10;
+// That of counts lacks the term that only the targets decide, and is far below 0 for large ones.
+constexpr std::string_view kOfCounts = "PoissonNLL";
 // A fall counts if it exceeds its standard error by this factor.
 constexpr double kSignificance = 2;
 // A rise of a few losses has to exceed more.
 constexpr double kSignificanceOfRise = 4;
-constexpr double kSmallPartOfChance = 0.1;
+constexpr double kSmallPartOfChance = 0.2;
 // A model that knows nothing may be this much worse than the best constant prediction, and needs so
 // many steps to become as good.
 constexpr double kWorseThanConstant = 1.5;
@@ -264,7 +266,8 @@ class LossNotDecreasing final : public Rule {
         steady_.Of(sample.Worker(), "")[std::string(sample.Tensor())] = sample.Place().step;
       }
       NoteSign(sample, losses);
-      if (FallsWithoutEnd(losses)) return OfferEndless(sample, losses);
+      const bool is_of_counts = sample.Tensor().find(kOfCounts) != std::string_view::npos;
+      if (!is_of_counts && FallsWithoutEnd(losses)) return OfferEndless(sample, losses);
     }
     if (limits_.floor && losses.now < *limits_.floor) return;
     const double of_first =

@@ -104,7 +104,8 @@ class UpdateNotApplied final : public Rule {
       idle_[std::string(sample.Worker())].is_now = is_touched_ = true;
       optimizers_[std::string(sample.Worker())].NoteIdle(name);
     } else if (role == kMissing) {
-      ParameterOf(sample, name.substr(name.find('/') + 1)).is_missing = true;
+      UpdatedWeight &parameter = ParameterOf(sample, name.substr(name.find('/') + 1));
+      parameter.is_missing = parameter.is_missing_now = true;
     } else if (role == kHeld) {
       auto &parameter = ParameterOf(sample, WeightOfGradient(name.substr(name.find('_') + 1)));
       parameter.is_held_now = sample.Reduce({tensor::ReductionKind::kL2, false}).value_or(0) > 0;
@@ -156,7 +157,7 @@ class UpdateNotApplied final : public Rule {
       for (auto &[key, parameter] : parameters) {
         if (parameter.gradient) EndStepOf(has_gradients, parameter.gradient.get());
         parameter.now.reset();
-        parameter.has_changed_now = parameter.is_held_now = false;
+        parameter.has_changed_now = parameter.is_held_now = parameter.is_missing_now = false;
       }
     }
   }

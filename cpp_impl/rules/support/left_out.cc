@@ -9,8 +9,10 @@
 namespace smdebug::rules {
 
 bool IsLeftOut(const UpdatedWeight &parameter) {
-  return parameter.now && !parameter.ever_had_gradient && !parameter.is_frozen &&
-         !parameter.was_frozen && !parameter.has_changed;
+  // A step may be that of another model, whose weights alone are recorded.
+  const bool is_seen = parameter.now || (parameter.is_missing_now && parameter.first);
+  return is_seen && !parameter.ever_had_gradient && !parameter.is_frozen && !parameter.was_frozen &&
+         !parameter.has_changed;
 }
 
 namespace {

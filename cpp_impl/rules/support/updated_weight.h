@@ -70,6 +70,7 @@ struct UpdatedWeight {
   // The fields below describe the current step.
   bool has_changed_now = false;
   bool is_held_now = false;
+  bool is_missing_now = false;
   bool is_updated = false;  // the weight was recorded after the gradient
   std::optional<Fingerprint> now;
   std::vector<double> elements_now;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable, Dict, List
 
 import pytest
@@ -166,6 +167,33 @@ def test_the_last_bias_of_a_critic_need_not_change(is_registered: bool, out_dir:
         optimizers[0].step()
     hook.close()
     assert missing(rules) == {}
+
+
+@pytest.mark.parametrize("is_detached", [False, True])
+def test_a_generator_whose_optimizer_nobody_registered_has_gradients(is_detached: bool, out_dir: str) -> None:
+    """Each call of a model is a step, so its weights and gradients of the other one are of two."""
+    torch.manual_seed(1)
+    generator = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
+    critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
+    optimizers = [torch.optim.Adam(each.parameters(), 1e-3) for each in (generator, critic)]
+    hook = smd.Hook(out_dir)
+    for each, name in ((generator, "generator"), (critic, "critic")):
+        hook.register_module(each, name=name)
+    rules = RuleSet().add("UpdateNotApplied")
+    hook.attach(rules)
+    for _ in range(2 * STEPS):
+        fake = generator(torch.randn(16, 4))
+        optimizers[1].zero_grad()
+        (critic(fake.detach()) - critic(torch.randn(16, 2))).mean().backward()
+        optimizers[1].step()
+        optimizers[0].zero_grad()
+        fake = generator(torch.randn(16, 4))
+        (-critic(fake.detach() if is_detached else fake)).mean().backward()
+        optimizers[0].step()
+    hook.close()
+    # PyTorch 1 tells nobody of an optimizer that was not registered.
+    is_told = hasattr(inspect.getmodule(torch.optim.Optimizer), "register_optimizer_step_pre_hook")
+    assert missing(rules) == ({"generator_0.bias": 1} if is_detached and is_told else {})
 
 
 def test_the_last_bias_of_an_energy_needs_no_gradient(out_dir: str) -> None:

@@ -46,8 +46,7 @@ TEST(ClosingTest, ThoseDoNotWaitThatTheFirstOneMayWaitFor) {
   const Closing::Turn turn(closing);
   EXPECT_FALSE(Closing::Turn(closing).IsFirst()) << "its own thread";
   std::thread logs([&] {
-    RunOutside(
-        std::make_unique<Call>([&] { EXPECT_FALSE(Closing::Turn(closing).IsFirst()); }));
+    RunOutside(std::make_unique<Call>([&] { EXPECT_FALSE(Closing::Turn(closing).IsFirst()); }));
   });
   logs.join();
 }

@@ -291,18 +291,18 @@ TEST(LossInputTest, ASigmoidBeforeLogitsIsFoundAfterAWhile) {
     }
     return Evaluate(kRule, {}, source, Profile::kCalibrated);
   };
-  EXPECT_THAT(with(0.1, 22).Steps(), ElementsAre(19, 20, 21));
-  EXPECT_THAT(with(0.1, 22).findings[0].message, HasSubstr("computes the sigmoid"));
-  EXPECT_THAT(with(0.1, 19).findings, IsEmpty()) << "logits may be there by chance";
-  EXPECT_THAT(with(-0.1, 40).findings, IsEmpty());
-  EXPECT_THAT(with(0.5, 40).Checks(), Contains("probabilities"));
+  EXPECT_THAT(with(0.1, 52).Steps(), ElementsAre(49, 50, 51));
+  EXPECT_THAT(with(0.1, 52).findings[0].message, HasSubstr("computes the sigmoid"));
+  EXPECT_THAT(with(0.1, 49).findings, IsEmpty()) << "logits may be there by chance";
+  EXPECT_THAT(with(-0.1, 80).findings, IsEmpty());
+  EXPECT_THAT(with(0.5, 80).Checks(), Contains("probabilities"));
 }
 
 // As for the real samples of a discriminator, whose scores are to be above 0.
 TEST(LossInputTest, ScoresOfOneClassLieOnOneSide) {
   const auto with = [](double target) {
     FakeSource source;
-    for (int64_t step = 0; step < 22; ++step) {
+    for (int64_t step = 0; step < 52; ++step) {
       source.Step(step).Save("BCEWithLogitsLoss_input_0", {0.1, 0.5, 0.9}, {3, 1});
       source.Save("BCEWithLogitsLoss_input_1", {1, target, 1}, {3, 1});
     }

@@ -380,6 +380,18 @@ TEST_F(Calibrated, ALossOfTheWrongSignFallsEverFaster) {
   EXPECT_THAT(with([](double step) { return -0.5 - step * step / 8000; }), IsEmpty());
 }
 
+TEST_F(Calibrated, ALossOfLargeCountsIsFarBelow0) {
+  std::vector<double> losses;
+  for (int step = 0; step < 200; ++step) losses.push_back(-0.1 - step * step / 300.0);
+  const auto of = [&](const char *name) {
+    FakeSource source;
+    Tell(source, losses, 1, name);
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
+  };
+  EXPECT_THAT(of("NLLLoss_output_0"), testing::Contains("endless"));
+  EXPECT_THAT(of("PoissonNLLLoss_output_0"), IsEmpty());
+}
+
 TEST_F(Calibrated, ALossThatBeginsBelow0AndFallsIsAClue) {
   const auto with = [this](double first, double change) {
     std::vector<double> losses;

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
-from typing import Any, Callable, List, MutableMapping, Optional, Protocol, Sequence, Tuple
+from typing import Any, Callable, Dict, List, MutableMapping, Optional, Protocol, Sequence, Tuple
 
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.models import RegisteredModel
-from smdebug.pytorch.optimizers import swapped_betas
+from smdebug.pytorch.optimizers import has_gradients, swapped_betas
 from smdebug.pytorch.torch_state import is_compiling
 
 __all__ = ["Unregistered"]
@@ -102,8 +102,9 @@ class Unregistered:
         """Returns the name and the learning rate of each group of parameters, if one is new, and betas
         that are swapped.
 
-        Returns them every few updates anyway: rules may look at some steps only.  Returns nothing
-        for an optimizer of other models, or without gradients, or one that has no hash.
+        Returns them every few updates anyway: rules may look at some steps only.  Of an optimizer
+        that never had a gradient, returns zeros for its parameters.  Returns nothing for one of
+        other models, or one that has no hash.
         """
         groups = optimizer.param_groups
         rates = tuple([group.get("lr") for group in groups])
@@ -123,7 +124,7 @@ class Unregistered:
             return []
         is_told = known is not None and known.rates is not None
         if not is_told and not _has_gradients(optimizer):
-            return []
+            return [] if has_gradients(optimizer) else self._missing(optimizer, names)
         if known is None:
             known = self._known[optimizer] = _Known()
         known.name = known.name or self._free_name(optimizer)
@@ -134,6 +135,16 @@ class Unregistered:
             for number, rate in enumerate(rates)
             if rate is not None
         ] + swapped_betas(optimizer, known.name)
+
+    def _missing(self, optimizer: Any, names: Sequence[Dict[int, str]]) -> List[Tuple[str, Any]]:
+        self._known[optimizer] = _Known()  # which is asked again after a few updates
+        parameters = [each for group in optimizer.param_groups for each in group["params"]]
+        return [
+            (f"missing_gradient/{of_model[id(each)]}", 0.0)
+            for each in parameters
+            for of_model in names
+            if id(each) in of_model and each.requires_grad and each.numel() > 0
+        ]
 
     def _free_name(self, optimizer: Any) -> str:
         """Returns its class, numbered if another one of it lives."""
