@@ -15,6 +15,8 @@ bool HasSameBytes(const Value &a, const Value &b) {
 
 bool IsWithin(long double a, long double b, const Tolerance &tolerance) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  // Any part of infinity would suffice.
+  if (std::isinf(a) || std::isinf(b)) return false;
   return std::abs(a - b) <= tolerance.atol + tolerance.rtol * std::abs(b);
 }
 

@@ -1,5 +1,7 @@
 #include "serve/alerts.h"
 
+#include <chrono>
+
 #include "finding_json.h"
 #include "json_writer.h"
 #include "output.h"
@@ -11,6 +13,7 @@ namespace {
 
 constexpr size_t kMostWaiting = 1000;
 constexpr size_t kMostKnown = 200'000;
+constexpr std::chrono::seconds kLastAlerts{5};  // who ends the server waits for them
 
 std::string KeyOf(const std::string &path, const Finding &finding) {
   JsonWriter json;
@@ -25,6 +28,11 @@ Alerts::Alerts(const std::vector<std::string> &targets) {
     targets_.push_back(IsWebTarget(target) ? MakeWebTarget(target) : MakeCommandTarget(target));
   }
   if (!targets_.empty()) queue_ = std::make_unique<WorkQueue>(1, kMostWaiting);
+}
+
+Alerts::~Alerts() {
+  const size_t left = queue_ ? queue_->End(kLastAlerts) : 0;
+  if (left > 0) Complain("warning: --on-finding was not run for " + Count(left, "more finding"));
 }
 
 void Alerts::Send(const std::string &run, const std::string &path, const Finding &finding) {

@@ -41,6 +41,10 @@ bool IsWebTarget(const std::string &text);
 class Alerts {
  public:
   explicit Alerts(const std::vector<std::string> &targets);
+  // Sends what waits, for a few seconds, and complains of what is left.
+  ~Alerts();
+  Alerts(const Alerts &) = delete;
+  Alerts &operator=(const Alerts &) = delete;
 
   bool IsEmpty() const { return targets_.empty(); }
   // Sends the finding in another thread, unless one of that run with the same rule, check, tensor
@@ -53,7 +57,7 @@ class Alerts {
   std::vector<std::unique_ptr<AlertTarget>> targets_;
   std::mutex mutex_;
   std::set<std::string> sent_;
-  std::unique_ptr<WorkQueue> queue_;  // destroyed first
+  std::unique_ptr<WorkQueue> queue_;
 };
 
 }  // namespace smdebug::cli::serve

@@ -167,7 +167,7 @@ Response Try(const std::function<Response()> &work, bool accepts_gzip) {
 class HttpServer::Daemon {
  public:
   Daemon(const ServerOptions &options, Answer answer)
-      : answer_(std::move(answer)), queue_(std::make_unique<WorkQueue>(kThreads, kMostJobs)) {
+      : answer_(std::move(answer)), queue_(kThreads, kMostJobs) {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     std::array<MHD_OptionItem, 3> tls{};
     size_t count = 0;
@@ -198,7 +198,7 @@ class HttpServer::Daemon {
     const int socket = MHD_quiesce_daemon(daemon_);
     if (socket >= 0) static_cast<void>(close(socket));
     ends_ = true;
-    queue_.reset();  // each job that was added resumes its connection
+    static_cast<void>(queue_.End());  // each job that was added resumes its connection
     MHD_stop_daemon(daemon_);
   }
 
@@ -255,7 +255,7 @@ class HttpServer::Daemon {
                    std::function<Response()> work) {
     const std::lock_guard lock(pending->mutex);
     MHD_suspend_connection(connection);
-    const bool is_added = queue_->Add([this, connection, pending, work = std::move(work)] {
+    const bool is_added = queue_.Add([this, connection, pending, work = std::move(work)] {
       Response response =
           ends_ ? TextResponse(503, "The server stops.") : Try(work, pending->accepts_gzip);
       const std::lock_guard held(pending->mutex);
@@ -278,7 +278,7 @@ class HttpServer::Daemon {
   }
 
   const Answer answer_;
-  std::unique_ptr<WorkQueue> queue_;
+  WorkQueue queue_;
   std::atomic<bool> ends_{false};
   MHD_Daemon *daemon_ = nullptr;
 };

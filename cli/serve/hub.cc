@@ -197,7 +197,13 @@ void Hub::Refresh(const std::string &id) {
 }
 
 void Hub::Serve(Client *client, Clock::time_point now) {
-  const std::string &event = NextEvent(client, now);
+  const std::string *made = nullptr;
+  try {
+    made = &NextEvent(client, now);
+  } catch (const std::exception &) {
+    return;  // the page's own requests say why
+  }
+  const std::string &event = *made;
   if (event.empty() && now - client->sent_at < kHeartbeat) return;
   client->sent_at = now;
   client->stream->Offer(event.empty() ? ": alive\n\n" : event);
@@ -256,7 +262,9 @@ bool Hub::AddRun(View *view, size_t index, JsonWriter *json) {
   const std::shared_ptr<const StepTable> steps = run.Steps();
   const auto [place, is_new] = view->cursor.runs.try_emplace(id);
   if (is_new) place->second.step = steps->Last();
-  const int64_t job = runs_.Find(id)->row.first_time;
+  const auto listed = runs_.FindListed(id);
+  if (listed == nullptr) return false;  // it was removed just now
+  const int64_t job = listed->row.first_time;
   if (HasBegunAgain(place->second, job, steps->Last())) {
     // The client reads the run anew.
     place->second = {steps->Last(), 0, job};

@@ -156,14 +156,19 @@ std::vector<std::shared_ptr<const Run>> Runs::All() const {
   return all;
 }
 
-std::shared_ptr<const Run> Runs::Find(const std::string &id) const {
+std::shared_ptr<const Run> Runs::FindListed(const std::string &id) const {
   const std::lock_guard lock(mutex_);
   const auto found = runs_.find(id);
-  if (found == runs_.end())
+  return found == runs_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const Run> Runs::Find(const std::string &id) const {
+  auto found = FindListed(id);
+  if (found == nullptr)
     throw BadRequest(404,
                      "There is no such run: it was removed, or another server showed it. The list "
                      "has all runs.");
-  return found->second;
+  return found;
 }
 
 std::vector<std::string> Runs::Problems() const {

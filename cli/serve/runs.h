@@ -68,6 +68,8 @@ class Runs {
   // Grows whenever the list or a summary changes.
   uint64_t Version() const;
   std::vector<std::shared_ptr<const Run>> All() const;
+  // Returns NULL if there is no such run.
+  std::shared_ptr<const Run> FindListed(const std::string &id) const;
   // Throws BadRequest (404) if there is no such run.
   std::shared_ptr<const Run> Find(const std::string &id) const;
   std::vector<std::string> Problems() const;

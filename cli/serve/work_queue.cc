@@ -8,19 +8,27 @@ WorkQueue::WorkQueue(size_t threads, size_t most_waiting) : most_waiting_(most_w
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
 }
 
-WorkQueue::~WorkQueue() {
+WorkQueue::~WorkQueue() { static_cast<void>(End()); }
+
+size_t WorkQueue::End(std::chrono::milliseconds most) {
+  size_t left = 0;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     ends_ = true;
+    has_news_.notify_all();
+    is_empty_.wait_for(lock, most, [this] { return jobs_.empty(); });
+    left = jobs_.size();
+    jobs_.clear();
   }
-  has_news_.notify_all();
   for (std::thread &thread : threads_) thread.join();
+  threads_.clear();
+  return left;
 }
 
 bool WorkQueue::Add(std::function<void()> job) {
   {
     const std::lock_guard lock(mutex_);
-    if (jobs_.size() >= most_waiting_) return false;
+    if (ends_ || jobs_.size() >= most_waiting_) return false;
     jobs_.push_back(std::move(job));
   }
   has_news_.notify_one();
@@ -36,6 +44,7 @@ void WorkQueue::Run() {
       if (jobs_.empty()) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();
+      if (jobs_.empty()) is_empty_.notify_all();
     }
     job();
   }

@@ -109,6 +109,7 @@ def test_other_hooks_are_closed_if_one_cannot_be(tmp_path):
     script = f"""
 import shutil
 other = smdebug.Hook({str(tmp_path / "other")!r})
+hook.flush(30)  # else the folder could be made again
 shutil.rmtree({str(tmp_path / "run")!r})
 """
     done = run(tmp_path / "run", script)

@@ -73,7 +73,8 @@ func (f *Finding) UnmarshalJSON(text []byte) error {
 	if isNull(text) {
 		return nil
 	}
-	read := jsonFinding{plainFinding: plainFinding(*f), Value: &f.Value, Limit: &f.Limit}
+	value, limit := f.Value, f.Limit
+	read := jsonFinding{plainFinding(*f), &value, &limit}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}
