@@ -349,6 +349,9 @@ ExitCode RunCommandLine(int count, char **words,
   } catch (const CLI::ParseError &error) {
     const std::string command = chosen == arguments.end() ? "" : " " + first;
     const std::string what = Printable(Sentence(error.what()));
+    if (const size_t at = what.find(": At Most 1 required"); at != std::string::npos) {
+      throw UsageError(what.substr(0, at) + " is given more than once");
+    }
     if (chosen != arguments.end() && what.find("required but received") != std::string::npos) {
       throw UsageError("too few words; usage: " + chosen->second.Usage(*by_name[first]));
     }

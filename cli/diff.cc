@@ -270,8 +270,17 @@ class Diff final : public Command {
     }
     Progress::Wipe();
     const RunVerdict &verdict = comparison.Verdict();
+    basis.steps_only_in_a = a.Steps().size() - steps.size();
+    basis.steps_only_in_b = b.Steps().size() - steps.size();
     as_json_ ? PrintRunJson(verdict, basis) : PrintRunVerdict(verdict, basis);
-    return options_.Conclude(verdict.first ? ExitCode::kFindings : ExitCode::kNoFindings);
+    const bool is_nothing = verdict.tensors == 0 && !verdict.first;
+    const ExitCode code =
+        options_.Conclude(verdict.first ? ExitCode::kFindings : ExitCode::kNoFindings);
+    if (is_nothing && code == ExitCode::kNoFindings) {
+      throw Error(SMD_NOT_FOUND, std::string("nothing was compared: the runs have no ") +
+                                     (steps.empty() ? "step" : "tensor") + " in common");
+    }
+    return code;
   }
 
   // Returns the rounding unit.  The noise runs contain the rounding of coarser types than A's.

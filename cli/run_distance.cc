@@ -269,7 +269,12 @@ std::optional<RunDistance> DistanceOf(RunKind kind, const RunParts &a, const Run
   };
   if (!all([](const RunPart &part) { return part.has_numbers; })) {
     if (a.size() != b.size()) return std::nullopt;
-    return MeasureReductions(a.front(), b.front());
+    std::optional<RunDistance> worst;
+    for (size_t i = 0; i < a.size(); ++i) {
+      const std::optional<RunDistance> of_worker = MeasureReductions(a[i], b[i]);
+      if (of_worker && (!worst || of_worker->Relative(0) > worst->Relative(0))) worst = of_worker;
+    }
+    return worst;
   }
   const bool are_losses =
       kind == RunKind::kLoss && all([](const RunPart &part) { return part.numbers.size() == 1; });

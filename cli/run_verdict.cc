@@ -71,6 +71,11 @@ void PrintRunVerdict(const RunVerdict &verdict, const RunBasis &basis) {
   PrintNames("not compared, since their parts do not fit", verdict.not_compared);
   PrintNames("only in A", verdict.only_in_a);
   PrintNames("only in B", verdict.only_in_b);
+  for (const auto &[run, steps] :
+       {std::pair("A", basis.steps_only_in_a), {"B", basis.steps_only_in_b}}) {
+    if (steps > 0)
+      Print(std::string("not compared: ") + Count(steps, "step") + " only in " + run + "\n");
+  }
   PrintWrapped("compared " + Count(verdict.tensors, "value") + " of " +
                Count(verdict.steps, "step") + " within " + BasisText(basis));
   if (!verdict.first) {
@@ -79,7 +84,7 @@ void PrintRunVerdict(const RunVerdict &verdict, const RunBasis &basis) {
                    Printable(verdict.closest_tensor) + "' at " +
                    StepOf(verdict.closest_step, basis.mode));
     }
-    Print(Styled("equal within the tolerances", Style::kGood) + "\n");
+    if (verdict.tensors > 0) Print(Styled("equal within the tolerances", Style::kGood) + "\n");
     return;
   }
   const FirstDifference &first = *verdict.first;
@@ -96,10 +101,16 @@ void PrintRunJson(const RunVerdict &verdict, const RunBasis &basis) {
     return std::vector<std::string>(names.begin(), names.end());
   };
   JsonWriter json;
-  json.BeginObject().Key("comparison").BeginObject().Key("equal").Bool(!verdict.first);
+  json.BeginObject()
+      .Key("comparison")
+      .BeginObject()
+      .Key("equal")
+      .Bool(verdict.tensors > 0 && !verdict.first);
   json.Key("mode").Text(ModeName(basis.mode));
   json.Key("steps").Whole(static_cast<int64_t>(verdict.steps));
   json.Key("values").Whole(static_cast<int64_t>(verdict.tensors));
+  json.Key("steps_only_in_a").Whole(static_cast<int64_t>(basis.steps_only_in_a));
+  json.Key("steps_only_in_b").Whole(static_cast<int64_t>(basis.steps_only_in_b));
   json.Key("noise").Texts(basis.noise).Key("rounding");
   basis.rounding.empty() ? json.Null() : json.Text(basis.rounding);
   json.Key("not_compared").Texts(list(verdict.not_compared));

@@ -13,6 +13,8 @@ struct RunBasis {
   std::vector<std::string> noise;  // the names of the noise runs
   std::string rounding;            // a dtype; "" if it is not used
   Mode mode = Mode::kGlobal;
+  size_t steps_only_in_a = 0;
+  size_t steps_only_in_b = 0;
 };
 
 void PrintRunVerdict(const RunVerdict &verdict, const RunBasis &basis);

@@ -8,6 +8,7 @@
 #include "html.h"
 #include "numbers.h"
 #include "rule_advice.h"
+#include "rules_html.h"
 #include "text.h"
 
 namespace smdebug::cli::report {
@@ -123,6 +124,9 @@ std::string ComparisonHeadlineHtml(const std::vector<ComparedRun> &runs) {
   const std::string heading =
       bad == 0 ? "No findings in " + Count(runs.size(), "run")
                : std::to_string(bad) + " of " + Count(runs.size(), "run") + " with findings";
+  const bool was_evaluated = std::any_of(
+      runs.begin(), runs.end(), [](const ComparedRun &run) { return WasEvaluated(run.rules); });
+  if (!was_evaluated) return BoxHtml("idle", "–", "No rule could be evaluated", "", "");
   return BoxHtml(bad == 0 ? "good" : "bad", bad == 0 ? "✓" : "✕", heading, "",
                  causes.empty() ? "" : "<ul>" + causes + "</ul>");
 }

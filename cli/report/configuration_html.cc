@@ -215,8 +215,9 @@ std::string RulesHtml(const ReportRequest &request, size_t count) {
     }
   }
   const std::string defaults =
-      request.profile == "aws"
-          ? "the profile <b>aws</b>, which the training service documents"
+      request.profile == "aws" ? "the profile <b>aws</b>, which the training service documents"
+      : request.profile == "llm"
+          ? "the set <b>llm</b>, which is for large trainings"
           : "the profile <b>calibrated</b>, which rarely reports anything on a healthy run";
   const std::string table =
       rows.empty()

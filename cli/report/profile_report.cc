@@ -11,9 +11,13 @@ namespace smdebug::cli::report {
 namespace {
 
 bool IsProfile(const std::filesystem::path &folder) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(folder / "system", ignored) ||
-         std::filesystem::is_directory(folder / "framework", ignored);
+  // A link could lead to another one's profile.
+  const auto is_folder = [](const std::filesystem::path &path) {
+    std::error_code ignored;
+    return std::filesystem::symlink_status(path, ignored).type() ==
+           std::filesystem::file_type::directory;
+  };
+  return is_folder(folder) && (is_folder(folder / "system") || is_folder(folder / "framework"));
 }
 
 ProfileReport Read(const std::string &path, const ReportRequest &request, Problems *problems) {

@@ -51,13 +51,6 @@ std::string CountsText(const RuleReport &report) {
   return Join(parts, ", ");
 }
 
-bool WasEvaluated(const RuleReport &report) {
-  for (const RuleResult &result : report.others) {
-    if (result.status == RuleStatus::kPassed) return true;
-  }
-  return !report.found.empty();
-}
-
 std::string CodeHtml(const std::string &text) {
   return text.empty() ? "" : "<code>" + Html(text) + "</code>";
 }
@@ -177,6 +170,13 @@ std::string ResultsHtml(const RuleReport &report) {
 }
 
 }  // namespace
+
+bool WasEvaluated(const RuleReport &report) {
+  for (const RuleResult &result : report.others) {
+    if (result.status == RuleStatus::kPassed) return true;
+  }
+  return !report.found.empty();
+}
 
 std::string HeadlineHtml(const RuleReport &report) {
   const std::string counts =

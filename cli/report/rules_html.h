@@ -8,6 +8,9 @@
 
 namespace smdebug::cli::report {
 
+// Reports whether a rule had the tensors and the data that it needs.
+bool WasEvaluated(const RuleReport &report);
+
 // Returns a summary box with the culprit, or the statement that there is none.
 std::string HeadlineHtml(const RuleReport &report);
 

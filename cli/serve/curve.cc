@@ -9,7 +9,7 @@
 namespace smdebug::cli::serve {
 namespace {
 
-constexpr int64_t kStepsAtOnce = 8192;
+constexpr std::ptrdiff_t kStepsAtOnce = 8192;
 
 // Appends the values from `index` on that form one array.  Returns their number.
 size_t AppendRun(const Values &values, size_t index, Curve *curve) {
@@ -48,8 +48,14 @@ void Extend(const Trial &trial, const CurveKey &key, int64_t end, Curve *curve) 
   if (curve->end >= end) return;
   const Tensor tensor = trial.Tensor(key.tensor);
   const Reduction reduction = ReductionOf(key.measure);
+  // Numbers of steps may be far apart, so those that are there are counted.
+  const bool may_be_many = end - curve->end > kStepsAtOnce;
+  const std::vector<int64_t> steps =
+      may_be_many ? tensor.Steps(Mode::kGlobal) : std::vector<int64_t>();
+  auto next = std::lower_bound(steps.begin(), steps.end(), curve->end);
   while (curve->end < end) {
-    const int64_t until = std::min(end, curve->end + kStepsAtOnce);
+    next += std::min(kStepsAtOnce, steps.end() - next);
+    const int64_t until = next == steps.end() ? end : std::min(end, *next);
     Append(tensor.ReductionValues(reduction.name, reduction.is_absolute, curve->end, until,
                                   Mode::kGlobal, key.worker),
            curve);

@@ -201,6 +201,7 @@ void Hub::Serve(Client *client, Clock::time_point now) {
   try {
     made = &NextEvent(client, now);
   } catch (const std::exception &) {
+    events_.erase(client->view);
     return;  // the page's own requests say why
   }
   const std::string &event = *made;

@@ -29,6 +29,13 @@ def test_equal_trials(tmp_path):
     assert Program(tmp_path)("diff a b") == "1 of 1 tensor that both have are the same\n"
 
 
+@pytest.mark.parametrize("options", ["--rtol 0.1", "--rtol 0.1 --atol 1"])
+def test_nothing_is_close_to_infinity(options, tmp_path):
+    for i, pair in enumerate([(1.0, np.inf), (np.inf, 1.0), (np.inf, -np.inf), (np.nan, np.inf)]):
+        told = summary(tmp_path / f"{i}", [{"t": [pair[0]]}], [{"t": [pair[1]]}], 10, options)
+        assert not told["same"], pair
+
+
 def test_tensors_and_steps_in_only_one_trial(tmp_path):
     told = summary(tmp_path, [{"t": [1.0], "x": [1.0]}, {"t": [1.0]}], [{"t": [1.0], "y": [1.0]}], 10)
     assert (told["only_in_a"], told["only_in_b"], told["first"]) == (["x"], ["y"], None)

@@ -136,8 +136,10 @@ def test_a_run_without_steps_is_not_compared(tmp_path):
     settings = {"save_all": True, "save_config": smd.SaveConfig(save_interval=1)}
     smd.Hook(str(tmp_path / "b"), **settings).close()
     for command in ("diff a b", "diff b a", "diff b b"):
-        found = Program(tmp_path).objects(f"{command} --rounding auto --json")[-1]["comparison"]
-        assert (found["steps"], found["values"], found["first"]) == (0, 0, None)
+        done = Program(tmp_path).run(f"{command} --rounding auto --json")
+        found = json.loads(done.stdout.splitlines()[-1])["comparison"]
+        assert (found["steps"], found["values"], found["first"], found["equal"]) == (0, 0, None, False)
+        assert done.returncode == 3 and "nothing was compared: the runs have no step in common" in done.stderr
 
 
 def test_the_steps_that_both_runs_have_are_compared(tmp_path):
@@ -204,3 +206,29 @@ def test_the_inner_module_of_a_wrapper_is_not_compared_twice(tmp_path):
     record(tmp_path / "b", wrap, names=[*names, "Net_output_0"], seed=1)
     found = Program(tmp_path).objects("diff a b --rounding auto --json")[-1]["comparison"]
     assert found["only_in_a"] == found["only_in_b"] == found["not_compared"] == []
+
+
+def test_steps_and_workers_are_not_left_out(tmp_path):
+    record(tmp_path / "a")
+    record(tmp_path / "b", seed=1)
+    for file in (tmp_path / "b").rglob("00000000000[12]_*"):
+        file.unlink()
+    said = Program(tmp_path)("diff a b --rounding auto")
+    assert "not compared: 2 steps only in A\n" in said and "equal within the tolerances" in said
+    found = Program(tmp_path).objects("diff b a --rounding auto --json")[-1]["comparison"]
+    assert (found["steps"], found["steps_only_in_a"], found["steps_only_in_b"]) == (1, 0, 2)
+
+
+@pytest.mark.parametrize("factor", [1, 1000])
+def test_reductions_of_each_worker_are_compared(factor, tmp_path):
+    for name in "ab":
+        for worker in range(2):
+            hook = smd.Hook(
+                str(tmp_path / name), save_config=smd.SaveConfig(save_interval=1), save_all=True,
+                reduction_config=smd.ReductionConfig(reductions=["mean", "std"]), include_workers="all",
+                worker=f"worker_{worker}", num_workers=2,
+            )  # fmt: skip
+            with hook, hook.step(smd.modes.TRAIN):
+                far = factor if (name, worker) == ("b", 1) else 1
+                hook.save("fc_output_0", np.arange(8, dtype=np.float32) * far)
+    Program(tmp_path)("diff a b --rounding auto", 0 if factor == 1 else 10)

@@ -157,3 +157,8 @@ def test_the_parameters_of_one_rule(smdebug):
     assert [line for line in shown.splitlines() if line[0] != " "] == ["VanishingGradient"]
     assert "    threshold" in shown
     assert smdebug("help help") == smdebug("help")
+
+
+def test_an_option_that_is_given_twice_is_named(smdebug):
+    done = smdebug.run("show run loss --step 1 --step 2")
+    assert done.returncode == 2 and "--step is given more than once" in done.stderr

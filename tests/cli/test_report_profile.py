@@ -78,6 +78,16 @@ def test_nothing_is_shown_without_a_profile(tmp_path):
     assert "Where the time goes" not in page.words()
 
 
+def test_a_link_to_a_profile_is_not_followed(folder, tmp_path):
+    record_small(tmp_path / "run")
+    (tmp_path / "run/profiler").symlink_to(folder / "profiler-output")
+    (tmp_path / "profiler").mkdir()
+    (tmp_path / "profiler/system").symlink_to(folder / "profiler-output/system")
+    (tmp_path / "profiler/framework").symlink_to(folder / "profiler-output/framework")
+    Program(tmp_path).run("report run")
+    assert "Where the time goes" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("place", ["run/profiler", "run/profiler-output", "profiler"])
 def test_places_of_profiles(place, folder, tmp_path):
     record_small(tmp_path / "run")

@@ -15,6 +15,7 @@ from report_page import report
 from served import Served, until
 
 import smdebug as smd
+from smdebug.core.writer import FileWriter
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,19 @@ def test_thinned_lines_keep_extremes_and_what_is_not_finite(tmp_path):
         # A part of it, in detail.
         [line] = served.get("/api/series", id=served.id_of("run"), tensor="scalar/loss", first=1000, end=1100)["lines"]
         assert line["points"]["steps"] == list(range(1000, 1100))
+
+
+def test_steps_may_be_far_apart(tmp_path):
+    """As times in nanoseconds are."""
+    steps = [3, 2**40, 2**62, 2**63 - 2]
+    with smd.Hook(str(tmp_path / "run"), save_config=EVERY_STEP, save_all=True) as hook, hook.step(smd.modes.TRAIN):
+        hook.save("loss", 5.0)
+    for step in steps:
+        with FileWriter(tmp_path / "run", "worker_0", step=step) as writer:
+            writer.write_tensor(float(step), "loss", mode=smd.modes.TRAIN, mode_step=step)
+    with Served(tmp_path, "run") as served:
+        [line] = served.get("/api/series", id=served.id_of("run"), tensor="loss")["lines"]
+        assert line["points"]["steps"] == [0, *steps]
 
 
 def test_layers_histograms_and_values(served):
