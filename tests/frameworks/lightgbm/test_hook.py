@@ -169,9 +169,14 @@ def test_cross_validation_saves_means_and_deviations(out_dir):
     with smd.Hook(out_dir, save_config=EVERY_ROUND, save_all=True) as hook:
         table = lgb.cv(PARAMS, lgb.Dataset(*data()), 3, nfold=3, callbacks=[hook])
     trial = smd.create_trial(out_dir)
-    assert set(trial.tensor_names(collection="metrics")) == {"valid-auc", "valid-binary_logloss"}
+    losses = {f"valid-binary_logloss{part}" for part in ("", "-mean")}
+    rest = {"valid-binary_logloss-std", "valid-auc", "valid-auc-mean", "valid-auc-std"}
+    assert set(trial.tensor_names(collection="metrics")) == losses | rest
+    assert set(trial.tensor_names(collection="losses")) == losses
     values = [trial.tensor("valid-auc").value(step).tolist() for step in range(3)]
     assert values == [list(pair) for pair in zip(table["valid auc-mean"], table["valid auc-stdv"])]
+    assert numbers(trial, "valid-auc-mean") == table["valid auc-mean"]
+    assert numbers(trial, "valid-auc-std") == table["valid auc-stdv"]
     assert trial.tensor("hyperparameters/num_leaves").value(0).tolist() == [5]
 
 

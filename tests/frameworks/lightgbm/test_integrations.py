@@ -124,6 +124,15 @@ def test_cross_validation(out_dir):
     assert means == table["valid auc-mean"] and trial.loaded_all_steps
 
 
+def test_a_rule_stops_a_cross_validation(out_dir):
+    callback = LightGBMCallback(out_dir, rules=stopping(), save_config=EVERY_ROUND)
+    table = lgb.cv(PARAMS, lgb.Dataset(*data()), 20, nfold=3, callbacks=[callback])
+    assert {len(values) for values in table.values()} == {2}
+    assert callback.hook.stop_finding.tensor == "valid-binary_logloss-mean"
+    trial = smd.create_trial(out_dir)
+    assert trial.loaded_all_steps and trial.steps() == [0, 1]
+
+
 def test_a_copy_records_nothing(out_dir, caplog):
     callback = pickle.loads(pickle.dumps(LightGBMCallback(out_dir)))
     assert train(callback, 2).num_trees() == 2

@@ -207,9 +207,13 @@ def test_cross_validation_saves_means_and_deviations(out_dir):
     with smd.Hook(out_dir, save_config=EVERY_ROUND, save_all=True, train_data=matrix()) as hook:
         table = xgb.cv(BINARY, matrix(), 3, nfold=3, callbacks=[hook], as_pandas=False)
     trial = smd.create_trial(out_dir)
-    assert trial.tensor_names() == ["test-auc", "train-auc"]
+    names = [f"{data}-auc{part}" for data in ("test", "train") for part in ("", "-mean", "-std")]
+    assert trial.tensor_names() == trial.tensor_names(collection="metrics") == names
+    assert trial.tensor_names(collection="losses") == []
     values = [trial.tensor("test-auc").value(step) for step in range(3)]
     assert np.array_equal(values, np.stack([table["test-auc-mean"], table["test-auc-std"]], axis=1))
+    for name in ("test-auc-mean", "test-auc-std"):
+        assert numbers(trial, name) == table[name]
 
 
 def test_a_training_without_evaluations(out_dir):

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.utils import match_inc
 
-__all__ = ["BoostingHook"]
+__all__ = ["BoostingHook", "Metric", "with_parts"]
 
 # Both a tensor and the collection that holds it; recorded only if the collection is included.
 _LEARNING_RATE = "learning_rate"
+
+
+class Metric(NamedTuple):
+    """The value of a metric after a round.
+
+    Attributes
+    ----------
+    name : str
+        "<data>-<metric>".
+    value : float or sequence of float
+        The value; in cross-validation the mean and the standard deviation.
+    is_loss : bool
+        Whether a smaller value is better.
+    """
+
+    name: str
+    value: Any
+    is_loss: bool
+
+
+def with_parts(metrics: Iterable[Metric]) -> List[Metric]:
+    """Returns metrics; after each pair of a cross-validation also its two numbers.
+
+    Rules for losses evaluate tensors of one element: the mean, not the pair.
+    """
+    found = []
+    for metric in metrics:
+        found.append(metric)
+        if isinstance(metric.value, (list, tuple)) and len(metric.value) == 2:
+            mean, deviation = metric.value
+            found.append(Metric(f"{metric.name}-mean", mean, metric.is_loss))
+            found.append(Metric(f"{metric.name}-std", deviation, False))
+    return found
 
 
 class BoostingHook(FrameworkHook):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from smdebug.core import singleton_utils
-from smdebug.core.boosting_hook import BoostingHook
+from smdebug.core.boosting_hook import BoostingHook, Metric, with_parts
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.hook import Regexes
@@ -91,7 +91,7 @@ include_collections, save_all, include_workers, raise_errors, options
         if isinstance(validation_data, tuple):
             self.validation_data, self.validation_labels = validation_data
         # The model, the number and the metrics of the last round.
-        self._last_round: Optional[Tuple[Any, int, List[_Result]]] = None
+        self._last_round: Optional[Tuple[Any, int, List[Metric]]] = None
         # LightGBM calls in this order: before early_stopping, which may end the training.
         self.order = 20
 
@@ -104,10 +104,10 @@ include_collections, save_all, include_workers, raise_errors, options
 
     @guarded
     def _record_round(self, env: Any) -> None:
-        results = [_Result(*result) for result in env.evaluation_result_list or ()]
+        results = with_parts(_metric(*result) for result in env.evaluation_result_list or ())
         if env.iteration == env.begin_iteration:
             self._end_training()
-        self._include_metrics((result.name, not result.rises) for result in results)
+        self._include_metrics((result.name, result.is_loss) for result in results)
         self._begin_round(env.iteration)
         if self._saves_step:
             for result in results:
@@ -189,26 +189,11 @@ def _best_scores(model: Any) -> Dict[str, float]:
     }
 
 
-class _Result:
-    """The value of a metric after a round.
-
-    Attributes
-    ----------
-    name : str
-        "<data>-<metric>".
-    value : float or list of float
-        The value; in cross-validation the mean and the standard deviation.
-    rises : bool
-        Whether a greater value is better.
-    """
-
-    def __init__(
-        self, data: str, metric: str, value: float, rises: bool, *deviation: float
-    ) -> None:
-        # LightGBM 4.0's cross-validation puts both names into one.
-        self.name = metric.replace(" ", "-", 1) if data == "cv_agg" else f"{data}-{metric}"
-        self.value = [value, *deviation] if deviation else value
-        self.rises = rises
+def _metric(data: str, metric: str, value: float, rises: bool, *deviation: float) -> Metric:
+    """Returns a result of LightGBM, which in cross-validation has a standard deviation."""
+    # LightGBM 4.0's cross-validation puts both names into one.
+    name = metric.replace(" ", "-", 1) if data == "cv_agg" else f"{data}-{metric}"
+    return Metric(name, [value, *deviation] if deviation else value, not rises)
 
 
 def get_hook(

@@ -14,7 +14,8 @@ COLLECTIONS: Dict[str, List[str]] = {
     CollectionKeys.DEFAULT: [],
     CollectionKeys.HYPERPARAMETERS: [r"^hyperparameters/.*$"],
     CollectionKeys.METRICS: [r"^[a-zA-z]+-[a-zA-z0-9]+$"],
-    CollectionKeys.LOSSES: [r"^[a-zA-z]+-.+(?<!(auc|map))$"],
+    # The original's expression selects "train-aucpr" and "train-ndcg", which should rise.
+    CollectionKeys.LOSSES: [],
     CollectionKeys.PREDICTIONS: [r"^predictions$"],
     CollectionKeys.LABELS: [r"^labels$"],
     CollectionKeys.FEATURE_IMPORTANCE: [r"^feature_importance/.*"],

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, Iterable, List, Mapping, Optional, Tuple
 
-from smdebug.core.boosting_hook import BoostingHook
+from smdebug.core.boosting_hook import BoostingHook, Metric, with_parts
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.hook import Regexes
@@ -15,7 +15,7 @@ from smdebug.core.save_config import DEFAULT_SAVE_CONFIG_INTERVAL, SaveSettings
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugError
 from smdebug.xgboost.collection import COLLECTIONS
-from smdebug.xgboost.rounds import Round, count_rounds, last_values, learning_rate_of
+from smdebug.xgboost.rounds import Round, count_rounds, is_loss, last_values, learning_rate_of
 from smdebug.xgboost.trees import COLUMNS, parse_tree_model
 from smdebug.xgboost.utils import get_content_type, get_dmatrix, validate_data_file_path
 
@@ -24,7 +24,6 @@ __all__ = ["Hook"]
 xgb = import_framework("xgboost", "xgboost-cpu", "smdebug.xgboost")
 
 _IMPORTANCE_TYPES = ("weight", "gain", "cover", "total_gain", "total_cover")
-_RISING_METRICS = ("auc", "map")
 
 # XGBoost before 1.3 has no such class, and calls plain functions.
 _TrainingCallback: Any = getattr(xgb.callback, "TrainingCallback", object)
@@ -132,7 +131,16 @@ include_collections, save_all, include_workers, raise_errors, options
     def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
         """Records a boosting round.  Returns True, to stop the training, if a rule requests it."""
         self._record_round(model, epoch, evals_log)
-        return self.stop_finding is not None
+        if self.stop_finding is None:
+            return False
+        self._note_last_round(model, epoch)
+        return True
+
+    @guarded(even_if_disabled=True)
+    def _note_last_round(self, model: Any, epoch: int) -> None:
+        # xgboost.cv, if it is stopped, returns the rounds up to the best one, and fails without.
+        if not isinstance(model, xgb.Booster) and _best_iteration(model) is None:
+            model.set_attr(best_iteration=str(epoch))
 
     @guarded
     def _record_round(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> None:
@@ -180,9 +188,13 @@ include_collections, save_all, include_workers, raise_errors, options
     def _record_early_stopping(self, model: Any) -> None:
         best = _best_iteration(model)
         # A model that the training resumes from may have a best round of its own.
-        if best is not None and best != self._best_before and self._last_round is not None:
-            score = {"best_score": float(model.attr("best_score"))}
-            self._save_early_stopping(best, self._last_round[0], score, self._last_round[1])
+        if best is None or best == self._best_before or self._last_round is None:
+            return
+        score = model.attr("best_score")
+        # Without a score, a rule has stopped xgboost.cv.
+        if score is not None:
+            scores = {"best_score": float(score)}
+            self._save_early_stopping(best, self._last_round[0], scores, self._last_round[1])
 
     @guarded
     def _finish_training(self) -> None:
@@ -206,19 +218,20 @@ include_collections, save_all, include_workers, raise_errors, options
         group = xgb.collective if hasattr(xgb, "collective") else xgb.rabit
         return f"worker_{group.get_rank()}", group.get_world_size()
 
-    def _record(self, model: Any, iteration: int, metrics: List[Tuple[str, Any]]) -> None:
+    def _record(self, model: Any, iteration: int, values: List[Tuple[str, Any]]) -> None:
+        metrics = with_parts(Metric(name, value, is_loss(name)) for name, value in values)
         # The collections' regular expressions miss "validation_0-logloss" and "train-ndcg@5".
-        self._include_metrics((name, not name.endswith(_RISING_METRICS)) for name, _ in metrics)
+        self._include_metrics((metric.name, metric.is_loss) for metric in metrics)
         self._begin_round(iteration)
         if self._saves_step:
             self._save_round(model, iteration, metrics)
         rounds = count_rounds(model, iteration) if isinstance(model, xgb.Booster) else iteration + 1
-        self._last_round = rounds - 1, dict(metrics)
+        self._last_round = rounds - 1, {metric.name: metric.value for metric in metrics}
         self._end_round()
 
-    def _save_round(self, model: Any, iteration: int, metrics: List[Tuple[str, Any]]) -> None:
-        for name, value in metrics:
-            self._save(name, value)
+    def _save_round(self, model: Any, iteration: int, metrics: List[Metric]) -> None:
+        for metric in metrics:
+            self._save(metric.name, metric.value)
         self._save_learning_rate(self._rate)
         if self.hyperparameters is None:
             self._miss(CollectionKeys.HYPERPARAMETERS, "hyperparameters")

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
-__all__ = ["Round", "count_rounds", "last_values", "learning_rate_of"]
+__all__ = ["Round", "count_rounds", "is_loss", "last_values", "learning_rate_of"]
+
+# All metrics of XGBoost that should fall, and the usual names of a user's own.
+_LOSS = re.compile(
+    "loss|err|rms|mse|msle|mae|mape|mphe|nloglik|nll|deviance|quantile|expectile|pinball"
+    "|entropy|perplexity|divergence|brier|crps|cost",
+    re.IGNORECASE,
+)
+# As "neg_mean_squared_error" of scikit-learn.
+_NEGATED = re.compile("neg_", re.IGNORECASE)
 
 
 class Round:
@@ -56,6 +66,20 @@ def last_values(evals_log: Mapping[str, Any]) -> List[Tuple[str, Any]]:
         for data, of_data in evals_log.items()
         for metric, values in of_data.items()
     ]
+
+
+def is_loss(name: str) -> bool:
+    """Returns True if a metric is known to fall in a healthy training.
+
+    XGBoost does not report the direction of a metric: only the name shows it.
+
+    Parameters
+    ----------
+    name : str
+        "<data>-<metric>"; XGBoost takes the data's name to end at the first "-".
+    """
+    metric = name.partition("-")[2]
+    return _LOSS.search(metric) is not None and not _NEGATED.match(metric)
 
 
 def learning_rate_of(model: Any) -> Optional[float]:
