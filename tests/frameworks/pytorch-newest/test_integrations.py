@@ -16,19 +16,13 @@ import smdebug.pytorch as smd
 import torch
 import transformers
 from helpers import EVERY_STEP, names_of
+from lightning_modules import Lit, fit
 from smdebug import modes
 from smdebug.exceptions import SMDebugValueError
 from smdebug.integrations import LightningCallback, TrainerCallback, recording
 from smdebug.rules import RuleSet
 from torch import nn
-from trainers import language_model, sentences, settings_of
-
-ALWAYS_STOPS = ("VanishingGradient", {"threshold": 1e9})
-
-
-def stopping() -> RuleSet:
-    return RuleSet("aws").add(*ALWAYS_STOPS, action="stop")
-
+from trainers import language_model, sentences, settings_of, stopping, trainer_of
 
 # ---- transformers -------------------------------------------------------------------------
 
@@ -43,17 +37,6 @@ class Gradients(transformers.TrainerCallback):
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         self.gradients.append(given["model"].transformer.wte.weight.grad.clone())
         self.rates.append(given["optimizer"].param_groups[0]["lr"])
-
-
-def trainer_of(folder: Any, callbacks: List[Any], **settings: Any) -> Any:
-    arguments = settings_of(
-        folder, max_steps=4, gradient_accumulation_steps=2, learning_rate=1e-2, max_grad_norm=0.1,
-        **settings,
-    )  # fmt: skip
-    return transformers.Trainer(
-        model=language_model(), args=arguments, train_dataset=sentences(16),
-        eval_dataset=sentences(4), callbacks=callbacks,
-    )  # fmt: skip
 
 
 def test_a_trainer(out_dir, tmp_path, caplog):
@@ -154,6 +137,63 @@ def test_a_callback_is_sent_to_another_process_before_the_training(out_dir, tmp_
     assert of_recorded.hook is None and "not recorded" not in caplog.text
 
 
+class RunsOut(transformers.Trainer):
+    """Runs out of memory in the second update, which it tries with too large batches."""
+
+    calls = 0
+
+    def compute_loss(self, *arguments: Any, **keywords: Any) -> Any:
+        self.calls += 1
+        if self.calls == 4:
+            raise RuntimeError("CUDA out of memory. (simulated)")
+        return super().compute_loss(*arguments, **keywords)
+
+
+@pytest.mark.parametrize("rules", [None, stopping])
+def test_a_trainer_that_looks_for_its_batch_size(out_dir, tmp_path, caplog, rules):
+    class Late(transformers.TrainerCallback):
+        """Attaches the rules after the first attempt."""
+
+        attempts = 0
+
+        def on_train_begin(self, *unused: Any, **given: Any) -> None:
+            self.attempts += 1
+            if rules is not None and self.attempts == 2:
+                callback.hook.attach(rules())
+
+    callback = TrainerCallback(out_dir, include_collections=["gradients"], save_config=EVERY_STEP)
+    arguments = settings_of(
+        tmp_path / "out", max_steps=4, gradient_accumulation_steps=2, auto_find_batch_size=True
+    )
+    late, reference = Late(), Gradients()
+    trainer = RunsOut(
+        model=language_model(), args=arguments, train_dataset=sentences(16),
+        callbacks=[callback, late, reference],
+    )  # fmt: skip
+    result = trainer.train()
+    assert late.attempts == 2 and result.global_step == (4 if rules is None else 1)
+    assert "not recorded" not in caplog.text and callback.hook.failures == 0
+    # Step 1 is the one that ran out of memory.
+    steps = [0, 2, 3, 4, 5] if rules is None else [0, 2]
+    trial = smd.create_trial(out_dir)
+    gradient = trial.tensor("gradient/GPT2LMHeadModel_transformer.wte.weight")
+    assert trial.loaded_all_steps and gradient.steps(modes.TRAIN) == steps
+    for step, expected in zip(steps, reference.gradients):
+        np.testing.assert_allclose(gradient.value(step, modes.TRAIN), expected, rtol=1e-6)
+    assert trial.tensor("learning_rate/AdamW_0").steps(modes.TRAIN) == steps
+    assert trial.tensor("GPT2LMHeadModel_loss_output_1").steps(modes.TRAIN) == steps
+    assert "compute_loss" not in vars(trainer)
+
+
+def test_a_second_training_is_no_search_for_a_batch_size(out_dir, tmp_path, caplog):
+    callback = TrainerCallback(out_dir, save_config=EVERY_STEP)
+    trainer = trainer_of(tmp_path / "out", [callback, Failing()], auto_find_batch_size=True)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            trainer.train()
+    assert "holds a finished trial: this training is not recorded" in caplog.text
+
+
 def test_adapters_of_peft(out_dir, tmp_path):
     import peft
 
@@ -197,53 +237,6 @@ def test_generating_makes_no_steps(out_dir):
 
 
 # ---- Lightning ---------------------------------------------------------------------------------
-
-
-class Lit(lightning.LightningModule):
-    def __init__(self, manual: bool = False) -> None:
-        super().__init__()
-        torch.manual_seed(10)
-        self.net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
-        self.automatic_optimization = not manual
-        self.seen: List[Any] = []
-
-    def forward(self, x: Any) -> Any:
-        return self.net(x)
-
-    def training_step(self, batch: Any, number: int) -> Any:
-        loss = self(batch).square().mean()
-        self.log("train_loss", loss)
-        if not self.automatic_optimization:
-            optimizer = self.optimizers()
-            optimizer.zero_grad()
-            self.manual_backward(loss)
-            optimizer.step()
-        return loss
-
-    def validation_step(self, batch: Any, number: int) -> Any:
-        loss = self(batch).square().mean()
-        self.log("val_loss", loss)
-        return loss
-
-    def configure_optimizers(self) -> Any:
-        return torch.optim.AdamW(self.parameters(), lr=0.01)
-
-    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        super().optimizer_step(*args, **kwargs)
-        self.seen.append(self.net[0].weight.grad.clone())
-
-
-def fit(model: Lit, callbacks: List[Any], folder: Any, **settings: Any) -> Any:
-    torch.manual_seed(11)
-    data, held_out = list(torch.randn(12, 5, 3)), list(torch.randn(2, 5, 3))
-    trainer = lightning.Trainer(
-        callbacks=callbacks, max_epochs=1, accelerator="cpu", devices=1, logger=False,
-        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
-        default_root_dir=folder, **settings,
-    )  # fmt: skip
-    loaders = [torch.utils.data.DataLoader(each, batch_size=None) for each in (data, held_out)]
-    trainer.fit(model, *loaders)
-    return trainer
 
 
 def test_lightning(out_dir, tmp_path, caplog):
@@ -359,6 +352,24 @@ def test_lightning_that_fails_leaves_a_finished_trial(out_dir, tmp_path):
     with pytest.raises(ZeroDivisionError):
         fit(Fails(), [LightningCallback(out_dir, save_config=EVERY_STEP)], tmp_path)
     assert smd.create_trial(out_dir).loaded_all_steps
+
+
+def test_lightning_records_after_a_failure_before_the_training(out_dir, tmp_path, caplog):
+    class Fails(Lit):
+        is_broken = True
+
+        def validation_step(self, batch: Any, number: int) -> Any:
+            if self.is_broken:
+                raise ZeroDivisionError
+            return super().validation_step(batch, number)
+
+    callback, model = LightningCallback(out_dir, save_config=EVERY_STEP), Fails()
+    with pytest.raises(ZeroDivisionError):
+        fit(model, [callback], tmp_path)
+    model.is_broken = False
+    fit(model, [callback], tmp_path)
+    assert "not recorded" not in caplog.text
+    assert smd.create_trial(out_dir).steps(modes.TRAIN) == list(range(12))
 
 
 # ---- plain loops --------------------------------------------------------------------------------

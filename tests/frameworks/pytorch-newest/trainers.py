@@ -6,8 +6,11 @@ from typing import Any, List
 
 import torch
 import transformers
+from smdebug.rules import RuleSet
 
-__all__ = ["language_model", "sentences", "settings_of"]
+__all__ = ["language_model", "sentences", "settings_of", "stopping", "trainer_of"]
+
+ALWAYS_STOPS = ("VanishingGradient", {"threshold": 1e9})
 
 
 def language_model() -> Any:
@@ -32,3 +35,18 @@ def settings_of(folder: Any, **settings: Any) -> Any:
         use_cpu=True, report_to=[], save_strategy="no", disable_tqdm=True, logging_steps=1,
         **settings,
     )  # fmt: skip
+
+
+def trainer_of(folder: Any, callbacks: List[Any], **settings: Any) -> Any:
+    arguments = settings_of(
+        folder, max_steps=4, gradient_accumulation_steps=2, learning_rate=1e-2, max_grad_norm=0.1,
+        **settings,
+    )  # fmt: skip
+    return transformers.Trainer(
+        model=language_model(), args=arguments, train_dataset=sentences(16),
+        eval_dataset=sentences(4), callbacks=callbacks,
+    )  # fmt: skip
+
+
+def stopping() -> RuleSet:
+    return RuleSet("aws").add(*ALWAYS_STOPS, action="stop")

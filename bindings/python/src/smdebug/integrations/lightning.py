@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import weakref
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, Callable, Mapping, Optional, Set
 
@@ -34,7 +35,7 @@ class _Scalars(_lightning().loggers.logger.DummyLogger):  # type: ignore[misc]
     trainer : lightning.Trainer
         The trainer, whose folder stays as it was.
     save : callable
-        Saves numbers by name.
+        Saves the numbers of a training by name.
     """
 
     def __init__(self, trainer: Any, save: Callable[[Mapping[str, Any]], None]) -> None:
@@ -42,7 +43,8 @@ class _Scalars(_lightning().loggers.logger.DummyLogger):  # type: ignore[misc]
         self._folder: Optional[str] = trainer.log_dir
         self._save = save
         self._trainer = weakref.proxy(trainer)
-        self.names: Set[str] = set()
+        # The names that validations log.
+        self.validated: Set[str] = set()
 
     @property
     def save_dir(self) -> Optional[str]:
@@ -50,8 +52,19 @@ class _Scalars(_lightning().loggers.logger.DummyLogger):  # type: ignore[misc]
 
     def log_metrics(self, metrics: Mapping[str, Any], step: Optional[int] = None) -> None:
         if self._trainer.training:
-            self.names.update(metrics)
             self._save(metrics)
+        elif self._trainer.validating:
+            self.validated.update(metrics)
+
+
+def _will_log(trainer: Any) -> bool:
+    """Returns True if the trainer logs something after this batch."""
+    try:  # another version may keep this elsewhere: then rules do not wait for the log
+        connector = trainer._logger_connector
+        is_due = connector.should_update_logs or trainer.fast_dev_run
+        return bool(is_due and connector.metrics["log"])
+    except Exception:
+        return False
 
 
 class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[misc]
@@ -75,13 +88,15 @@ class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[m
     """
 
     _scalars: Optional[_Scalars] = None
+    # The names that were known when a validation began.
+    _known: Set[str] = set()
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         if self._register(pl_module, trainer.optimizers, counts_calls=False) is None:
             return
         for owner in (trainer.datamodule, pl_module):
             self._describe(getattr(owner, "hparams", {}))
-        self._scalars = _Scalars(trainer, self._save_metrics)
+        self._scalars = _Scalars(trainer, partial(self._save_trained, weakref.proxy(trainer)))
         trainer.loggers = [*trainer.loggers, self._scalars]
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, *unused: Any) -> None:
@@ -96,8 +111,20 @@ class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[m
         self, trainer: Any, pl_module: Any, outputs: Any, *unused: Any
     ) -> None:
         self._save_loss(outputs)
+        if not _will_log(trainer):
+            self._end_batch(trainer)
+
+    def _save_trained(self, trainer: Any, metrics: Mapping[str, Any]) -> None:
+        self._save_metrics(metrics, is_training=True)
+        self._end_batch(trainer)
+
+    def _end_batch(self, trainer: Any) -> None:
         if self._end_step():
             trainer.should_stop = True
+
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        if self._recorder is not None:
+            self._known = set(trainer.callback_metrics)
 
     def on_validation_batch_start(self, trainer: Any, pl_module: Any, *unused: Any) -> None:
         self._begin_batch(pl_module)
@@ -108,16 +135,20 @@ class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[m
         self._save_loss(outputs)
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        trained = self._scalars.names if self._scalars is not None else set()
+        if self._scalars is None:
+            return
         metrics = trainer.callback_metrics
-        self._save_metrics({each: metrics[each] for each in metrics if each not in trained})
+        names = self._scalars.validated
+        names.update(each for each in metrics if each not in self._known)
+        self._save_metrics({each: metrics[each] for each in metrics if each in names}, False)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         self._end(trainer)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        self._fail(exception)
-        self._end(trainer)
+        if self._has_begun:  # otherwise it can still record a training
+            self._fail(exception)
+            self._end(trainer)
 
     def _end(self, trainer: Any) -> None:
         trainer.loggers = [each for each in trainer.loggers if each is not self._scalars]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import enum
-from typing import Any, Iterable, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, Mapping, Optional, Tuple
 
 from smdebug.core.logger import get_logger
 from smdebug.exceptions import SMDebugError
@@ -29,6 +29,9 @@ class TorchCallback(RecordingCallback):
         Further parameters of `smdebug.pytorch.Hook`.
     """
 
+    # What was logged for a training, and for an evaluation, while no such step was open.
+    _logged: Dict[bool, Dict[str, Any]]
+
     def _hook_class(self) -> Any:
         return Hook
 
@@ -41,10 +44,20 @@ class TorchCallback(RecordingCallback):
         """
         hook: Optional[Hook] = self._begin()
         if hook is not None:
+            self._logged = {True: {}, False: {}}
             hook._stops_gracefully = True
             hook._register(model, None, counts_calls)
             hook.register_optimizer(*optimizers)
         return hook
+
+    def _register_again(self, model: Any, optimizers: Iterable[Any]) -> None:
+        """Continues the training with a new optimizer; the open step is discarded."""
+        hook: Hook = self._recorder
+        if hook._step_is_open:
+            hook.discard_step()
+        hook._detach()
+        hook._register(model, None, True)
+        hook.register_optimizer(*optimizers)
 
     def _end_step(self) -> bool:
         """Lets rules evaluate a step that an optimizer has ended.
@@ -55,17 +68,49 @@ class TorchCallback(RecordingCallback):
         hook = self._recorder
         if hook is None:
             return False
-        if hook.has_updated and hook._has_rules:
-            hook.end_step()
+        if hook.has_updated:
+            self._save_logged()
+            if hook._has_rules:
+                hook.end_step()
         return hook.stop_finding is not None
 
-    def _save_metrics(self, metrics: Mapping[str, Any]) -> None:
-        """Saves the numbers that a framework logs as scalars."""
+    def _save_metrics(self, metrics: Mapping[str, Any], is_training: bool) -> None:
+        """Saves the numbers that a framework logs as scalars of the open step.
+
+        The step is saved even if its save config does not select it.  If no step of this kind is
+        open, the last value of each name is saved with the next one.
+        """
         if self._recorder is None:
             return
         for name, value in metrics.items():
             if isinstance(value, (int, float)) or getattr(value, "numel", lambda: 0)() == 1:
-                self._recorder.save_scalar(name, value)
+                self._logged[is_training][name] = value
+        self._save_logged()
+
+    def _save_logged(self) -> None:
+        """Saves the logged numbers that belong to the open step, if there is one."""
+        hook = self._recorder
+        if hook is None or not hook._step_is_open:
+            return
+        for is_training, values in self._logged.items():
+            if values and (hook._mode_is_set or hook._is_training == is_training):
+                # By now the losses are computed: this saves nothing else.
+                hook._add_to_step("losses")
+                self._save_all(values)
+
+    def _save_all(self, values: Dict[str, Any]) -> None:
+        for name, value in values.items():
+            self._hook.save_scalar(name, value)
+        values.clear()
+
+    def close(self) -> None:
+        hook = self._recorder
+        if hook is not None and any(self._logged.values()):
+            if hook._step_is_open:
+                hook._add_to_step("losses")
+            for values in self._logged.values():
+                self._save_all(values)
+        super().close()
 
     def _describe(self, parameters: Mapping[Any, Any]) -> None:
         """Records hyper-parameters, for `Trial.metadata`: those that are numbers or texts."""

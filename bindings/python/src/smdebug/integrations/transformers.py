@@ -29,6 +29,12 @@ def _chosen(arguments: Any) -> Dict[str, Any]:
     return {name: value for name, (value, default) in values.items() if value != default}
 
 
+def _will_log(args: Any, state: Any, control: Any) -> bool:
+    """Returns True if the trainer logs something after this step, or ends after it."""
+    ends_epoch = args.logging_strategy == "epoch" and float(state.epoch or 0).is_integer()
+    return bool(control.should_log or control.should_training_stop or ends_epoch)
+
+
 class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ignore[misc, name-defined]
     """Records a training: ``Trainer(..., callbacks=[TrainerCallback("run")])``.
 
@@ -52,9 +58,17 @@ class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ign
     # Gives the trainer its own method back.
     _undo: Optional[Callable[[], None]] = None
 
+    # The batch size that the trainer tries.
+    _batch_size: Optional[int] = None
+
     def on_train_begin(
         self, args: Any, state: Any, control: Any, model: Any = None, **given: Any
     ) -> None:
+        is_retry = self._tries_again(args, state)
+        self._batch_size = getattr(state, "train_batch_size", None)
+        if is_retry:
+            self._register_again(model, [given["optimizer"]])
+            return
         if self._register(model, [given["optimizer"]]) is None:
             return
         self._describe(_chosen(args))
@@ -63,12 +77,29 @@ class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ign
             callback = weakref.ref(self)  # which the trainer must not keep
             self._undo = record_loss(trainer, lambda: getattr(callback(), "_recorder", None))
 
+    def _tries_again(self, args: Any, state: Any) -> bool:
+        """Returns True if the trainer has halved its batches, after it ran out of memory."""
+        if self._recorder is None or not getattr(args, "auto_find_batch_size", False):
+            return False
+        before, now = self._batch_size, getattr(state, "train_batch_size", None)
+        return before is not None and now is not None and now < before
+
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        if not _will_log(args, state, control):
+            self._end_update(control)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
+        is_training = not any(name.startswith("eval_") for name in logs or {})
+        self._save_metrics(logs or {}, is_training)
+        if not control.should_training_stop:
+            self._end_update(control)
+
+    def _end_update(self, control: Any) -> None:
         if self._end_step():
             control.should_training_stop = True
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
-        self._save_metrics(logs or {})
+    def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        self._end_update(control)  # a step that was evaluated when the evaluation began
 
     def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         self.close()
