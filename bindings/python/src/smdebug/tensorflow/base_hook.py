@@ -111,13 +111,17 @@ class TensorflowBaseHook(FrameworkHook):
     # ---- members of collections ----------------------------------------------------------
 
     def _saves_now(self, collection: AnyCollection) -> bool:
-        if self._has_rules and collection.name in _EVALUATED:
+        if self._is_evaluated(collection.name):
             return self._step_is_open
         return super()._saves_now(collection)
 
     def _is_included(self, collection: str) -> bool:
         """Returns True if the hook saves a collection, or a rule evaluates it, at any step."""
-        return (self._has_rules and collection in _EVALUATED) or self._is_chosen(collection)
+        return self._is_evaluated(collection) or self._is_chosen(collection)
+
+    def _is_evaluated(self, collection: str) -> bool:
+        """Returns True if attached rules evaluate a collection at every step."""
+        return self._has_rules and collection in _EVALUATED
 
     def _is_chosen(self, collection: str) -> bool:
         """Returns True if the hook saves a collection, whatever rules evaluate."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set
 
-from smdebug.core.collection import CollectionKeys
+from smdebug.core.collection import Collection, CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.modes import ModeKeys
+from smdebug.core.save_config import SaveConfigMode
 from smdebug.tensorflow.base_hook import TensorflowBaseHook
 from smdebug.tensorflow.loss_inputs import LOSS_INPUTS, normalises_inputs
 from smdebug.tensorflow.step_functions import StepFunctions
@@ -36,6 +37,8 @@ class InsideHook(TensorflowBaseHook):
         # The modes that Keras runs now, innermost last: evaluation may run within training.
         self._running: List[ModeKeys] = []
         self._is_looking = False
+        # The mode of a batch that Keras announced, but that may not exist: its step has not begun.
+        self._announced: Optional[ModeKeys] = None
         self._seen: Set[str] = set()
         # By mode: the names selected by name that the first recorded step contained.
         self._asked_inside: Dict[ModeKeys, Set[str]] = {}
@@ -57,6 +60,7 @@ class InsideHook(TensorflowBaseHook):
                 self._leave(everything=True)
         finally:
             self._is_closed = True
+            self._announced = None
             super().close()
 
     @property
@@ -125,7 +129,12 @@ class InsideHook(TensorflowBaseHook):
 
     @guarded(returns=False)
     def _looks_into(self, mode: ModeKeys) -> bool:
-        if not self._running or not self._saves_step:
+        # A callback of the user's may call the model in another mode, within an open step.
+        if not self._running or mode is not self._running[-1]:
+            return False
+        if self._announced is not None:
+            return self._looks_into_next(mode)
+        if not self._saves_step:
             return False
         for name in _INSIDE[mode]:
             if self._is_of_interest(name, mode) and self._saves_now(self.get_collection(name)):
@@ -135,6 +144,31 @@ class InsideHook(TensorflowBaseHook):
                 return True
             self._asked_inside[mode] = set()
         return any(self.wants(name) for name in self._asked_inside[mode])
+
+    def _looks_into_next(self, mode: ModeKeys) -> bool:
+        """Returns True if the step after the open one may save tensors from inside."""
+        for name in _INSIDE[mode]:
+            if self._is_of_interest(name, mode) and self._saves_next(name, mode):
+                return True
+        if not self._saves_any_next(mode):
+            return False
+        if mode in self._asked_inside:
+            return bool(self._asked_inside[mode])
+        return bool(self._asked_for(self._names_inside(mode)))
+
+    def _saves_any_next(self, mode: ModeKeys) -> bool:
+        return any(self._saves_next(name, mode) for name in list(self.get_collections()))
+
+    def _saves_next(self, name: str, mode: ModeKeys) -> bool:
+        """Returns True if the next step of a mode saves a collection, or rules evaluate it."""
+        if self._is_evaluated(name):
+            return True
+        if not self._is_chosen(name):
+            return False
+        collection: Collection = self.get_collection(name)
+        own = collection.save_config.mode_save_configs[mode] if collection.save_config else None
+        settings = own or self.save_config.mode_save_configs[mode] or SaveConfigMode()
+        return settings.should_save_step(self.mode_steps.get(mode, -1) + 1)
 
     @contextmanager
     def _looking(self) -> Iterator[None]:

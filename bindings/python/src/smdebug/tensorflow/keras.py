@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Set
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
@@ -76,6 +76,11 @@ include_regex, include_collections, save_all, include_workers
         self._batch_logs: Dict[str, Any] = {}
         self._logged: Set[str] = set()
         self._begins_itself = False
+        self._announced_rate: Any = None
+        # What compiled functions report of an announced batch, until its step begins.
+        self._held: List[Callable[[], None]] = []
+        # The modes whose datasets had no known length in this training.
+        self._endless: Set[ModeKeys] = set()
         # Whether rules know what is frozen: in the training that Keras runs, all the time.
         self._knows_frozen = False
         self._tape_class: Any = None
@@ -110,7 +115,9 @@ include_regex, include_collections, save_all, include_workers
         if not self._knows_frozen or (self._has_rules and not self._running):
             self._tell_frozen()
             self._knows_frozen = bool(self._model_variables)
-        return super().begin_step(mode)
+        step = super().begin_step(mode)
+        self._announced = None
+        return step
 
     def _next_step(self) -> None:
         super()._next_step()
@@ -143,6 +150,8 @@ include_regex, include_collections, save_all, include_workers
     @guarded
     def _take_model(self, model: Any) -> None:
         self._running.clear()
+        self._endless.clear()
+        self._announced = None
         if runs_in_sessions():
             self._say_once(
                 "eager execution is switched off: variables, losses and metrics are recorded, but "
@@ -186,8 +195,6 @@ include_regex, include_collections, save_all, include_workers
     @guarded
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         self._begin_batch(ModeKeys.TRAIN)
-        if self._selects_learning_rate and self._saves_step:
-            self._save_learning_rate()
 
     @guarded
     def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
@@ -220,6 +227,7 @@ include_regex, include_collections, save_all, include_workers
         self.set_mode(mode)
 
     def _end(self) -> None:
+        self._announced = None
         if self._running:
             self._running.pop()
         if not self._running:
@@ -227,30 +235,88 @@ include_regex, include_collections, save_all, include_workers
             self._leave(everything=False)
 
     def _begin_batch(self, mode: ModeKeys) -> None:
+        rate = self._read_learning_rate(mode)
+        if self._knows_length(mode):
+            self._begin_batch_step(mode, rate)
+        else:
+            # Keras also announces a batch after the last one.
+            # JAX deletes the rate's array when the step runs.
+            self._announced_rate = None if rate is None else loaded("numpy").array(rate)
+            self._announced = mode
+            self._held.clear()
+
+    def _knows_length(self, mode: ModeKeys) -> bool:
+        """Returns True if Keras knows how many batches a dataset has."""
+        if mode in self._endless:
+            return False
+        if len(self._running) < 2:
+            length = (self.params or {}).get("steps")
+        else:
+            # A validation within a training, whose parameters are those of the training.
+            length = getattr(
+                getattr(self.model, "_eval_epoch_iterator", None), "num_batches", None
+            )
+        if length is None:
+            # After the first epoch, Keras counts the batch that it only announced.
+            self._endless.add(mode)
+        return length is not None
+
+    def _begin_announced(self) -> None:
+        """Begins the step of a batch that Keras announced, if it has not begun."""
+        if self._announced is None:
+            return
+        try:
+            self._begin_batch_step(self._announced, self._announced_rate)
+        finally:
+            self._announced = None
+            held, self._held = self._held, []
+        for save in held:
+            save()
+
+    def _when_begun(self, save: Callable[[], None]) -> None:
+        """Saves a value now, or when the step of an announced batch has begun.
+
+        Compiled functions report in threads of the framework, where beginning a step could wait
+        for the same function.
+        """
+        if self._announced is None:
+            save()
+        else:
+            self._held.append(save)
+
+    def _begin_batch_step(self, mode: ModeKeys, rate: Any) -> None:
         self.set_mode(mode)
         self._next_step()
         if self.stop_finding is not None and mode is ModeKeys.TRAIN:
             # The finding was made when the last step ended; Keras checks the flag after the batch.
             self.model.stop_training = True
+        if rate is not None and self._saves_step:
+            super()._record("learning_rate", "learning_rate", rate)
 
     @property
     def _selects_learning_rate(self) -> bool:
         return "learning_rate" in self.include_collections
 
     @guarded
-    def _save_learning_rate(self) -> None:
+    def _read_learning_rate(self, mode: ModeKeys) -> Any:
+        """Returns the batch's rate, or None if its step does not save it."""
+        if mode is not ModeKeys.TRAIN or not self._selects_learning_rate:
+            return None
+        if not self._saves_any_next(mode):
+            return None
         # Now, because at the end of the batch a schedule has the rate of the next one.
         optimizer = self.model.optimizer
         rate = optimizer.learning_rate
         if callable(rate) and not hasattr(rate, "assign"):
             rate = rate(optimizer.iterations)
-        self._record("learning_rate", "learning_rate", rate)
+        return host_value(rate)
 
     @property
     def _stops_by_raising(self) -> bool:
         return not self._running
 
     def _end_batch(self, batch: int, logs: Optional[Mapping[str, Any]]) -> None:
+        self._begin_announced()
         self._batch_logs = {**(logs or {}), "batch": batch}
         if self._saves_step:
             self._save_logs(self._batch_logs)
@@ -262,6 +328,7 @@ include_regex, include_collections, save_all, include_workers
         The values are those of the last batch, which are running means in Keras, and those of
         the validation.
         """
+        self._announced = None
         if not self._step_is_open:
             return
         validation = {name: value for name, value in logs.items() if name.startswith("val_")}
@@ -345,6 +412,7 @@ include_regex, include_collections, save_all, include_workers
         if not self._is_chief_replica():
             return
         if loaded("tensorflow").executing_eagerly():
+            self._begin_announced()
             self._next_step()
         else:
             self._at_run_time(self._begin_tape_step, [])
@@ -353,6 +421,7 @@ include_regex, include_collections, save_all, include_workers
     def _begin_tape_step(self, values: Any) -> None:
         # A function that was compiled with the hook may outlive the hook.
         if not self._is_closed:
+            self._begin_announced()
             self.set_mode(ModeKeys.TRAIN)
             self._next_step()
 
@@ -389,27 +458,47 @@ include_regex, include_collections, save_all, include_workers
 
     # ---- single tensors ------------------------------------------------------------------
 
+    def _record(self, collection: str, name: str, value: Any) -> None:
+        record = super()._record
+        self._when_begun(lambda: record(collection, name, value))
+
+    def _see(self, collection: str, named: NamedTensors) -> None:
+        values = [value for _, value in named]
+        if self._announced is not None and any(not is_symbolic(value) for value in values):
+            self._begin_announced()
+        super()._see(collection, named)
+
     @unconverted
     def save_scalar(
         self, name: str, value: Any, sm_metric: bool = False, timestamp: Optional[float] = None
     ) -> None:
-        save = super().save_scalar
+        parent = super().save_scalar
+
+        def save(value: Any) -> None:
+            parent(name, value, sm_metric, timestamp)
+
         if is_symbolic(value):
-            self._at_run_time(lambda values: save(name, values[0], sm_metric, timestamp), [value])
+            self._at_run_time(lambda values: self._when_begun(lambda: save(values[0])), [value])
         else:
-            save(name, value, sm_metric, timestamp)
+            self._begin_announced()
+            save(value)
 
     @unconverted
     def save_tensor(
         self, tensor_name: str, tensor_value: Any, collections_to_write: Any = "default"
     ) -> None:
-        save = super().save_tensor
+        parent = super().save_tensor
+
+        def save(value: Any) -> None:
+            parent(tensor_name, value, collections_to_write)
+
         if is_symbolic(tensor_value):
             self._at_run_time(
-                lambda values: save(tensor_name, values[0], collections_to_write), [tensor_value]
+                lambda values: self._when_begun(lambda: save(values[0])), [tensor_value]
             )
         else:
-            save(tensor_name, tensor_value, collections_to_write)
+            self._begin_announced()
+            save(tensor_value)
 
     @guarded
     def record_tensor_value(self, tensor_name: str, tensor_value: Any) -> None:
