@@ -334,7 +334,7 @@ func TestNamesOfFindings(t *testing.T) {
 	}
 }
 
-// Of a bucket, each look costs requests.
+// In a bucket, each look costs requests.
 func TestEvaluatingLooksForStepsOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	hook := newHook(t, path, everything())

@@ -288,7 +288,7 @@ class RuleSetTest {
     assertEquals("1e-7", first.parameters().get(0).aws());
   }
 
-  /** Of a bucket, each look costs requests. */
+  /** In a bucket, each look costs requests. */
   @Test
   void evaluatingLooksForStepsOnce() throws InterruptedException {
     List<Long> seen = new ArrayList<>();
