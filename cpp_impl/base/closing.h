@@ -7,7 +7,7 @@
 
 namespace smdebug {
 
-// The first caller closes, and others wait until it has: whoever returns may end the process.
+// The first caller closes.  Others wait until it has, since the process may end when they return.
 // Those do not wait that the first one may wait for: its own thread, and functions of the caller's
 // that the library calls.  Safe from any thread.
 class Closing {

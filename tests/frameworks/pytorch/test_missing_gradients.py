@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
 import smdebug.pytorch as smd
@@ -143,9 +143,8 @@ def test_a_network_that_waits_for_its_turn_is_spared(out_dir: str) -> None:
     assert missing(rules) == {}
 
 
-@pytest.mark.parametrize("is_registered", [False, True])
-def test_the_last_bias_of_a_critic_need_not_change(is_registered: bool, out_dir: str) -> None:
-    """Its gradients for real and for false samples cancel; without an optimizer, both are seen."""
+def opponents(out_dir: str) -> Tuple[smd.Hook, nn.Module, nn.Module, List[Any]]:
+    """Returns a hook of a generator and a critic, and the optimizer of each."""
     torch.manual_seed(1)
     generator = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
     critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
@@ -153,6 +152,13 @@ def test_the_last_bias_of_a_critic_need_not_change(is_registered: bool, out_dir:
     hook = smd.Hook(out_dir)
     for each, name in ((generator, "generator"), (critic, "critic")):
         hook.register_module(each, name=name)
+    return hook, generator, critic, optimizers
+
+
+@pytest.mark.parametrize("is_registered", [False, True])
+def test_the_last_bias_of_a_critic_need_not_change(is_registered: bool, out_dir: str) -> None:
+    """Its gradients for real and for false samples cancel; without an optimizer, both are seen."""
+    hook, generator, critic, optimizers = opponents(out_dir)
     if is_registered:
         hook.register_optimizer(optimizers)
     rules = RuleSet().add("UpdateNotApplied")
@@ -172,13 +178,7 @@ def test_the_last_bias_of_a_critic_need_not_change(is_registered: bool, out_dir:
 @pytest.mark.parametrize("is_detached", [False, True])
 def test_a_generator_whose_optimizer_nobody_registered_has_gradients(is_detached: bool, out_dir: str) -> None:
     """Each call of a model is a step, so its weights and gradients of the other one are of two."""
-    torch.manual_seed(1)
-    generator = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
-    critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
-    optimizers = [torch.optim.Adam(each.parameters(), 1e-3) for each in (generator, critic)]
-    hook = smd.Hook(out_dir)
-    for each, name in ((generator, "generator"), (critic, "critic")):
-        hook.register_module(each, name=name)
+    hook, generator, critic, optimizers = opponents(out_dir)
     rules = RuleSet().add("UpdateNotApplied")
     hook.attach(rules)
     for _ in range(2 * STEPS):

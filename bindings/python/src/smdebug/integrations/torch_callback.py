@@ -94,7 +94,7 @@ class TorchCallback(RecordingCallback):
             return
         for is_training, values in self._logged.items():
             if values and (hook._mode_is_set or hook._is_training == is_training):
-                # By now the losses are computed: this saves nothing else.
+                # The losses are computed already, so that only these numbers are saved.
                 hook._add_to_step("losses")
                 self._save_all(values)
 

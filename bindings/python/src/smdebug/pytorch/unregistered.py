@@ -124,7 +124,9 @@ class Unregistered:
             return []
         is_told = known is not None and known.rates is not None
         if not is_told and not _has_gradients(optimizer):
-            return [] if has_gradients(optimizer) else self._missing(optimizer, names)
+            had_some = known is not None and bool(known.name)
+            is_new = not had_some and not has_gradients(optimizer)
+            return self._missing(optimizer, names) if is_new else []
         if known is None:
             known = self._known[optimizer] = _Known()
         known.name = known.name or self._free_name(optimizer)
