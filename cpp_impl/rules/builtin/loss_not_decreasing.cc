@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/batches_per_update.h"
 #include "rules/support/chance_level.h"
 #include "rules/support/culprits.h"
 #include "rules/support/held_out_loss.h"
@@ -68,7 +69,7 @@ constexpr double kWorseThanFirst = 2;
 constexpr double kNearZero = 0.05;
 constexpr double kStillSmall = 0.5;
 
-enum Role : size_t { kLoss, kTarget, kWeight, kRate };
+enum Role : size_t { kLoss, kTarget, kWeight, kRate, kSummed };
 constexpr std::string_view kRates = "learning_rate/";
 
 // Selects the steps that are compared with each other.
@@ -110,6 +111,7 @@ class LossNotDecreasing final : public Rule {
     if (selector_.Matches(tensor, membership)) return kLoss;
     if (!limits_.learned_percent) return {};
     if (tensor.starts_with(kRates)) return kRate;
+    if (IsBatchesPerUpdate(tensor)) return kSummed;
     if (weights_.Matches(tensor, membership)) return kWeight;
     return {};
   }
@@ -120,6 +122,7 @@ class LossNotDecreasing final : public Rule {
       return;
     }
     if (sample.Role() == kRate) return warm_ups_[std::string(sample.Worker())].Note(sample);
+    if (sample.Role() == kSummed) return updates_[std::string(sample.Worker())].NoteBatches(sample);
     if (sample.Role() == kWeight) {
       if (IsTraining(sample.Place().mode)) updates_[std::string(sample.Worker())].Note(sample);
       return;

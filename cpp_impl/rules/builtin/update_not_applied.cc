@@ -8,7 +8,9 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/batches_per_update.h"
 #include "rules/support/fingerprint.h"
+#include "rules/support/last_rate.h"
 #include "rules/support/left_out.h"
 #include "rules/support/precision.h"
 #include "rules/support/products.h"
@@ -35,7 +37,8 @@ enum Role : size_t {
   kHeld,
   kMissing,
   kIdle,
-  kRates
+  kRates,
+  kSummed
 };
 
 // The number of gradient elements that are kept to compare with the next gradient.
@@ -97,6 +100,7 @@ class UpdateNotApplied final : public Rule {
       if (IsTraining(sample.Place().mode)) batches_[std::string(sample.Worker())].Add(sample);
       return;
     }
+    if (role == kSummed) return summed_[std::string(sample.Worker())].Add(sample);
     if (role == kRates) {
       rates_[std::string(sample.Worker())].Add(sample.Place().step, sample.Scalar().value_or(0));
       optimizers_[std::string(sample.Worker())].NoteRate(name);
@@ -251,9 +255,9 @@ class UpdateNotApplied final : public Rule {
       if (culprit == nullptr || Unchanged(parameter) > Unchanged(*culprit)) culprit = &parameter;
     }
     const double rate = rates_[worker].most;
-    if (culprit == nullptr) return;
-    const int64_t limit = changed > 0 ? limits_.patience : limits_.patience_all;
-    if (Unchanged(*culprit) < limit) return;
+    const int64_t longer = summed_[worker].RecordsAt(findings.Place().mode_step);
+    const int64_t limit = longer * (changed > 0 ? limits_.patience : limits_.patience_all);
+    if (culprit == nullptr || Unchanged(*culprit) < limit) return;
     const int digits = digits_[worker];
     if (rate > 0 && !AreFewDigits(digits) && !HaveChanged(parameters)) {
       NoteRate(worker, *culprit, rate, findings);
@@ -492,17 +496,6 @@ class UpdateNotApplied final : public Rule {
     findings.Add(FindingOf({worker, tensor}, check, value, limit, std::move(message)));
   }
 
-  // The largest learning rate of the last step that has one: some hooks tell only what changes.
-  struct LastRate {
-    int64_t step = -1;
-    double most = 0;
-
-    void Add(int64_t now, double rate) {
-      most = now == step ? std::max(most, rate) : rate;
-      step = now;
-    }
-  };
-
   // Updates at which no weight had a gradient.
   struct Idle {
     bool is_now = false;
@@ -518,6 +511,7 @@ class UpdateNotApplied final : public Rule {
   std::map<std::string, RepeatedBatches> batches_;    // by worker
   std::map<std::string, SumsOnAverage> averages_;     // by worker
   std::map<std::string, Idle> idle_;                  // by worker
+  std::map<std::string, BatchesPerUpdate> summed_;    // by worker
   std::map<std::string, VainOptimizers> optimizers_;  // by worker
   std::map<std::string, LastRate> rates_;             // by worker
   std::set<std::string> without_effect_;              // workers whose rate changes no weight
@@ -575,10 +569,11 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector missing, Selector::Make({}, {std::string(kMissingGradients)}));
   SMD_ASSIGN_OR_RETURN(Selector idle, Selector::Make({}, {std::string(kIdleUpdates)}));
   SMD_ASSIGN_OR_RETURN(Selector rates, Selector::Make({}, {"^learning_rate/"}));
+  SMD_ASSIGN_OR_RETURN(Selector summed, Selector::Make({}, {std::string(kBatchesPerUpdate)}));
   return std::unique_ptr<Rule>(std::make_unique<UpdateNotApplied>(
       Roles({std::move(reset), std::move(gradients), std::move(frozen), std::move(thawed),
              std::move(weights), std::move(batches), std::move(held), std::move(missing),
-             std::move(idle), std::move(rates)}),
+             std::move(idle), std::move(rates), std::move(summed)}),
       limits));
 }
 

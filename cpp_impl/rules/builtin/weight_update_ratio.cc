@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/batches_per_update.h"
 #include "rules/support/creep.h"
 #include "rules/support/culprits.h"
 #include "rules/support/faded_rates.h"
@@ -27,7 +28,8 @@ constexpr size_t kWeight = 0;
 constexpr size_t kGradient = 1;
 constexpr size_t kRate = 2;
 constexpr size_t kLoss = 3;
-constexpr size_t kRoles = 4;
+constexpr size_t kSummed = 4;
+constexpr size_t kRoles = 5;
 
 struct Options {
   std::optional<int64_t> num_steps;
@@ -47,7 +49,8 @@ struct Options {
 // A gradient below this part of the largest one is that of a training that has converged.
 constexpr double kNothingLeft = 1e-4;
 
-// Without a registered optimizer, each batch that is accumulated is a step without a change.
+// Without a registered optimizer, each batch that is accumulated is a step without a change, as
+// where a framework sums gradients up and does not say of how many batches.
 constexpr int64_t kLongerWithoutChange = 4;
 
 // With fewer elements that change, one may well change more than all others.
@@ -79,6 +82,7 @@ class WeightUpdateRatio final : public Rule {
     if (role == kWeight) ObserveWeight(sample);
     if (role == kGradient) ObserveGradient(sample);
     if (role == kRate) rates_.Add(sample, &culprits_);
+    if (role == kSummed) summed_.Of(sample.Worker(), "").Add(sample);
     if (role == kLoss) {
       if (const std::optional<double> loss = sample.Scalar()) creep_.AddLoss(sample, *loss);
     }
@@ -189,8 +193,11 @@ class WeightUpdateRatio final : public Rule {
       Offer(sample, {ratio, ratio, options_.large, "large"}, "more");
     }
     const bool may_accumulate = options_.ignores_frozen && change.difference == 0;
-    const int64_t patience =
-        may_accumulate ? kLongerWithoutChange * options_.patience : options_.patience;
+    const int64_t longer =
+        may_accumulate ? std::max(kLongerWithoutChange,
+                                  summed_.Of(sample.Worker(), "").Records(now.step - before.step))
+                       : 1;
+    const int64_t patience = longer * options_.patience;
     if (is_small && state->small_steps >= patience && !rates_.AreLow(sample.Place())) {
       Offer(sample, {-ratio, ratio, options_.small, "small"}, "less");
     }
@@ -229,8 +236,9 @@ class WeightUpdateRatio final : public Rule {
   const Roles roles_;
   const Options options_;
   bool has_trained_ = false;
-  TensorStates<State> states_;  // by weight name
-  TensorStates<int> digits_;    // by worker: of all its weights
+  TensorStates<State> states_;             // by weight name
+  TensorStates<int> digits_;               // by worker: of all its weights
+  TensorStates<BatchesPerUpdate> summed_;  // by worker
   Culprits culprits_;
   UpdateSizes sizes_;
   FadedRates rates_;
@@ -301,6 +309,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(selectors[kWeight], Selector::Make({"weights"}, {}));
   if (options.ignores_frozen) {
     SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({"gradients"}, {}));
+    SMD_ASSIGN_OR_RETURN(selectors[kSummed], Selector::Make({}, {std::string(kBatchesPerUpdate)}));
   }
   if (options.faded) {
     SMD_ASSIGN_OR_RETURN(selectors[kRate], Selector::Make({}, {"^learning_rate/"}));

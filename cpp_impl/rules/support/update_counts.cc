@@ -1,5 +1,6 @@
 #include "rules/support/update_counts.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace smdebug::rules {
@@ -24,6 +25,10 @@ void UpdateCounts::Note(const Sample &weight) {
   known->second = std::move(now);
 }
 
+void UpdateCounts::NoteBatches(const Sample &batches) {
+  batches_ = std::max(batches_, batches.Scalar().value_or(1));
+}
+
 void UpdateCounts::EndStep() {
   if (is_compared_) ++steps_;
   if (has_changed_) ++updates_;
@@ -31,6 +36,7 @@ void UpdateCounts::EndStep() {
 }
 
 double UpdateCounts::Share() const {
+  if (batches_ > 1) return 1 / batches_;
   const double share =
       steps_ == 0 ? 0 : static_cast<double>(updates_) / static_cast<double>(steps_);
   return share < kLeastShare ? 1 : share;

@@ -16,10 +16,12 @@ class UpdateCounts {
  public:
   // Notes a weight.  The first weights of a job stand for all.
   void Note(const Sample &weight);
+  // Notes how many batches the hook says that an update takes.
+  void NoteBatches(const Sample &batches);
   // Ends the step.
   void EndStep();
   // Returns the share of steps that changed a weight, 1 if no weight ever changed or too seldom for
-  // an accumulation: something else is then wrong.
+  // an accumulation that the hook knows nothing of: something else is then wrong.
   double Share() const;
 
  private:
@@ -28,6 +30,7 @@ class UpdateCounts {
   bool has_changed_ = false;
   int64_t steps_ = 0;
   int64_t updates_ = 0;
+  double batches_ = 1;
 };
 
 }  // namespace smdebug::rules

@@ -11,6 +11,7 @@ import pytest
 import smdebug.jax as smd
 from smdebug.exceptions import SMDebugTypeError, TrainingStopped
 from smdebug.integrations import jax_recording
+from smdebug.rules import RuleSet
 from stopping import imported_by, stopping
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
@@ -87,7 +88,7 @@ def test_a_loop(out_dir):
     ("wrap", "names"),
     [
         (lambda: optax.chain(optax.clip(1.0), rated()), ["learning_rate"]),
-        (lambda: optax.MultiSteps(rated(), 2).gradient_transformation(), ["learning_rate"]),
+        (lambda: optax.chain(optax.scale(1.0), rated()), ["learning_rate"]),
         (
             lambda: optax.multi_transform(
                 {"a": rated(), "b": rated()}, {"kernel": "a", "bias": "b"}
@@ -104,6 +105,28 @@ def test_learning_rates_in_states(out_dir, wrap, names):
     assert trial.tensor_names() == [*names, "loss"]
     for name in names:
         np.testing.assert_allclose(np.ravel(values(trial, name)), [0.1])
+
+
+@pytest.mark.parametrize("updates", [True, False])
+def test_batches_that_are_summed_up(updates, out_dir):
+    rate = 0.1 if updates else 0.0
+    rules = RuleSet().add_all()
+    with jax_recording(
+        out_dir, include_collections=["weights", "gradients"], rules=rules, save_config=EVERY_STEP
+    ) as hook:
+        Loop(optax.MultiSteps(optax.sgd(rate), 16)).run(hook, 190)
+        found = {each.rule for each in hook.take_findings()}
+    trial = smd.create_trial(out_dir)
+    batches = np.ravel(values(trial, "batches_per_update"))
+    assert list(batches) == [*range(2, 17), *[16] * 175]
+    assert trial.tensor_names(collection="metrics") == ["batches_per_update"]
+    # The training learns all there is, and then loss and gradients stay near 0.
+    assert found & {"UpdateNotApplied", "WeightUpdateRatio"} == (
+        set() if updates else {"UpdateNotApplied", "WeightUpdateRatio"}
+    )
+    with jax_recording(f"{out_dir}_of_each", save_config=EVERY_STEP) as hook:
+        Loop(optax.MultiSteps(rated(), 1)).run(hook, 2)
+    assert smd.create_trial(f"{out_dir}_of_each").tensor_names() == ["learning_rate", "loss"]
 
 
 @jax.tree_util.register_dataclass

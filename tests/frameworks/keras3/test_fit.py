@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import smdebug.tensorflow as smd
 from profiled import configure, steps_in
+from smdebug.rules import RuleSet
 from trainings import (
     BATCH,
     BATCHES,
@@ -249,6 +250,19 @@ def test_convolutions_and_several_inputs(out_dir):
     mean = trial.tensor("norm/weights/norm/moving_mean:0").value(1, TRAIN)
     np.testing.assert_allclose(mean, model.get_layer("norm").moving_mean, rtol=1e-6)
     assert 0 <= trial.tensor("accuracy").value(1, TRAIN).item() <= 1
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.0])
+def test_batches_that_are_summed_up(rate, out_dir):
+    optimizer = keras.optimizers.SGD(rate, gradient_accumulation_steps=12)
+    model = network(optimizer=keras.optimizers.LossScaleOptimizer(optimizer))
+    trial = recorded(out_dir, model, 60, include_collections=["weights", "gradients"])
+    batches = trial.tensor("batches_per_update").values().values()
+    assert {each.item() for each in batches} == {12} and len(batches) == 60 * BATCHES
+    assert "batches_per_update" in trial.tensor_names(collection="metrics")
+    found = {each.check for each in RuleSet().add_all().evaluate(trial)}
+    assert ("nothing_updated" in found) is (rate == 0)
+    assert rate == 0 or not found
 
 
 def test_half_precision(out_dir):

@@ -19,6 +19,7 @@ COLLECTIONS: Dict[str, List[str]] = {
     CollectionKeys.BIASES: [rf"^params/{_BIAS}", rf"{_ELSEWHERE}.*bias"],
     CollectionKeys.GRADIENTS: [r"^gradient"],
     CollectionKeys.LOSSES: [rf"{_ELSEWHERE}.*[Ll]oss"],
+    CollectionKeys.METRICS: [r"^batches_per_update$"],
     CollectionKeys.OPTIMIZER_VARIABLES: [r"^opt"],
     "learning_rate": [r"^learning_rate(_\d+)?$"],
 }

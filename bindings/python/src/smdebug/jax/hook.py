@@ -12,7 +12,7 @@ from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import import_framework, match_inc
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.jax.collection import COLLECTIONS
-from smdebug.jax.optimizers import learning_rates
+from smdebug.jax.optimizers import learning_rates, summed_batches
 
 __all__ = ["Hook"]
 
@@ -39,7 +39,7 @@ class Hook(FrameworkHook):
     ----------
     out_dir, export_tensorboard, tensorboard_dir, dry_run, reduction_config, save_config, \
 include_regex, include_collections, save_all, include_workers, raise_errors, options
-        As `smdebug.Hook` takes them.  Losses are always saved.
+        As `smdebug.Hook` takes them.  Losses and metrics are always saved.
 
     Notes
     -----
@@ -47,6 +47,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     """
 
     _builtin_collections = COLLECTIONS
+    _always_saved = (CollectionKeys.LOSSES, CollectionKeys.METRICS)
 
     _steps_are_explicit = True
 
@@ -55,6 +56,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     _has_callbacks = False
     _is_listening = False
     _has_told_of_keys = False
+
+    _most_summed = 1  # batches before an update, as far as seen
 
     # ---- steps ---------------------------------------------------------------------
 
@@ -144,7 +147,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             The tensor "loss".
         params, gradients, opt_state : pytree, optional
             The tensors "params/...", "gradient/params/..." and "opt_state/...".  The learning
-            rate in the state of `optax.inject_hyperparams` is recorded as "learning_rate".
+            rate in the state of `optax.inject_hyperparams` is recorded as "learning_rate".  Where
+            `optax.MultiSteps` sums batches up, "batches_per_update" is the most seen so far.
         mode : ModeKeys, optional
             The mode of the step; TRAIN, if not given.
         **values
@@ -176,6 +180,16 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 # Flax NNX wraps it.
                 for leaf in jax.tree_util.tree_leaves(rate):
                     self.save_tree(name, leaf)
+            self._save_summed_batches(opt_state)
+
+    @guarded
+    def _save_summed_batches(self, opt_state: Any) -> None:
+        if not self._saves_step:
+            return
+        for leaf in jax.tree_util.tree_leaves(summed_batches(opt_state)):
+            self._most_summed = max(self._most_summed, int(self._as_saveable(leaf)) + 1)
+        if self._most_summed > 1:
+            self._save("batches_per_update", self._most_summed)
 
     @guarded
     def save_tree(self, prefix: str, tree: Any) -> None:

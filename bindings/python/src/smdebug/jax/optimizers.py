@@ -1,10 +1,10 @@
-"""The learning rates in the states of Optax's optimizers."""
+"""What the states of Optax's optimizers tell: learning rates, and batches that are summed up."""
 
 from __future__ import annotations
 
 from typing import Any, Iterator, List, Mapping, Tuple
 
-__all__ = ["learning_rates"]
+__all__ = ["learning_rates", "summed_batches"]
 
 
 def learning_rates(opt_state: Any) -> List[Tuple[str, Any]]:
@@ -19,12 +19,23 @@ def learning_rates(opt_state: Any) -> List[Tuple[str, Any]]:
     return [(f"learning_rate_{i}", rate) for i, rate in enumerate(rates)]
 
 
+def summed_batches(opt_state: Any) -> List[Any]:
+    """Returns how many batches each `optax.MultiSteps` has summed up since its last update."""
+    return [state.mini_step for state in _states(opt_state) if hasattr(state, "mini_step")]
+
+
 def _rates(state: Any) -> Iterator[Any]:
-    hyperparameters = getattr(state, "hyperparams", None)
-    if isinstance(hyperparameters, Mapping) and "learning_rate" in hyperparameters:
-        yield hyperparameters["learning_rate"]
+    for each in _states(state):
+        hyperparameters = getattr(each, "hyperparams", None)
+        if isinstance(hyperparameters, Mapping) and "learning_rate" in hyperparameters:
+            yield hyperparameters["learning_rate"]
+
+
+def _states(state: Any) -> Iterator[Any]:
+    """Returns a state and, after it, those inside of it."""
+    yield state
     if isinstance(state, Mapping):
         state = list(state.values())
     if isinstance(state, (list, tuple)):
         for item in state:
-            yield from _rates(item)
+            yield from _states(item)

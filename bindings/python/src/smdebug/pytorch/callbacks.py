@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Protocol, Tuple
 
 from smdebug.core.utils import import_framework
+from smdebug.pytorch.gradient_sum import GradientSum
 from smdebug.pytorch.torch_state import in_backward, in_stage, is_compiling, is_probing, note_graph
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class _Steps(Protocol):
     def _on_gradient(self, name: str, gradient: Any, parameter: Any) -> None: ...
 
     def _on_held(self, name: str, held: Any) -> None: ...
+
+    def _on_sum(self, gradients: GradientSum, is_added: bool) -> None: ...
 
     def _note_reset(self) -> None: ...
 
@@ -227,13 +230,15 @@ class OnHeldGradient(_Callback):
     holds what it held at the backward passes since the update before the last one.  So it may keep
     a gradient for a while, as a discriminator does while the generator learns.
 
+    It also tells the hook at each pass whether it adds to the gradient of the pass before.
+
     Once, when the parameter holds None or only zeros after an update, or at a later backward pass,
     it tells rules so by a gradient of zeros.
     """
 
     __slots__ = (
-        "_held", "_is_kept", "_is_noted", "_is_told", "_name", "_parameter", "_seen", "_version",
-        "_was_updated",
+        "_held", "_is_kept", "_is_noted", "_is_told", "_name", "_parameter", "_seen", "_sum",
+        "_version", "_was_updated",
     )  # fmt: skip
 
     def __init__(self, hook: _Steps, name: str, parameter: Callable[[], Any]) -> None:
@@ -247,6 +252,7 @@ class OnHeldGradient(_Callback):
         self._is_noted = False  # the trial says that gradients are reset
         self._is_told = False  # rules know it
         self._was_updated = False
+        self._sum = GradientSum()
 
     def __call__(self, gradient: Any) -> None:
         parameter = self._parameter()
@@ -258,8 +264,12 @@ class OnHeldGradient(_Callback):
             self._tell_if_reset(parameter)
         if type(held) is not torch.Tensor:  # parts of several processes, among others
             held = None
-        is_kept = held is not None and held is self._held and self._is_as_before(held)
+        is_as_before = held is not None and self._is_as_before(held)
+        is_kept = is_as_before and held is self._held
         is_updated = version != self._version
+        # The first gradient of a sum is a new tensor.
+        is_added = is_as_before and (is_kept or self._held is None)
+        self._hook._on_sum(self._sum, is_added and not is_updated)
         self._held, self._version = held, version
         self._seen = 0 if held is None else held._version
         if not is_kept:

@@ -40,8 +40,8 @@ from smdebug.pytorch.models import (
 from smdebug.pytorch.occasional import Occasional
 from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
 from smdebug.pytorch.scalers import forget_scaled, watch_scaled
-from smdebug.pytorch.steps import StepHook
 from smdebug.pytorch.torch_state import note_graph
+from smdebug.pytorch.updates import UpdateHook
 from smdebug.pytorch.wrapped import unwrapped
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ _OF_PARAMETERS: Mapping[str, str] = {
 }
 
 
-class Hook(StepHook):
+class Hook(UpdateHook):
     """Records a training with PyTorch.
 
     A step begins when a registered model is called.  Its parameters are saved then, as

@@ -1,4 +1,4 @@
-"""Optimizers that nobody has registered: rules want to know their learning rates."""
+"""Optimizers that nobody has registered: rules want to know their rates, and when they update."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import weakref
 from typing import Any, Callable, Dict, List, MutableMapping, Optional, Protocol, Sequence, Tuple
 
 from smdebug.core.utils import import_framework
+from smdebug.pytorch.gradient_sum import GradientSum
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import has_gradients, swapped_betas
 from smdebug.pytorch.torch_state import is_compiling
@@ -22,6 +23,10 @@ _register: Optional[Callable[[Callable[..., None]], Any]] = getattr(
 )
 
 _SOME = 64  # elements of a gradient
+# Fewer steps without an update say nothing yet, and no rule minds them.
+_LEAST_SUMMED = 3
+# More steps without an update are rather those of a training whose optimizer is never called.
+_MOST_SUMMED = 200
 # Each seventh update tells the rates again: few intervals of steps are multiples of seven.
 _BETWEEN = 6
 
@@ -75,7 +80,11 @@ class _Known:
 class Unregistered:
     """Tells the learning rates of the optimizers that update registered models, as they change."""
 
+    #: How many steps' gradients were added up for an update, at most so far.
+    most_summed = 1
+
     def __init__(self) -> None:
+        self._updates = 0
         self._known: MutableMapping[Any, _Known] = weakref.WeakKeyDictionary()
 
     def watch(self, hook: _Listener) -> None:
@@ -92,9 +101,18 @@ class Unregistered:
                 return
             found = listener()
             if found is not None:
+                self._updates += 1
                 found._on_any_update(optimizer)
 
         hook._handles.append(_register(before))
+
+    def note_backward(self, gradients: GradientSum, step: int, is_added: bool) -> None:
+        """Notes a backward pass, and whether it adds to the gradients of the pass before."""
+        if _register is None:
+            return  # An update of another model would be a batch more.
+        steps = gradients.add(step, is_added, self._updates)
+        if steps >= _LEAST_SUMMED:
+            self.most_summed = max(self.most_summed, min(steps, _MOST_SUMMED))
 
     def changed_rates(
         self, optimizer: Any, models: Sequence[RegisteredModel]

@@ -20,6 +20,7 @@ from smdebug.tensorflow.utils import (
     is_symbolic,
     loaded,
     runs_in_sessions,
+    summed_batches,
     unconverted,
     variable_name,
     wait_for_calls,
@@ -206,7 +207,7 @@ include_regex, include_collections, save_all, include_workers
 
     @guarded
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        self._end_batch(batch, logs)
+        self._end_batch(batch, {**(logs or {}), **summed_batches(self.model.optimizer)})
 
     @guarded
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from importlib.util import find_spec
-from typing import Any, Callable, Iterator, List, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, TypeVar
 
 from smdebug.core.config_constants import DEFAULT_WORKER_NAME
 from smdebug.tensorflow.clusters import (
@@ -161,6 +161,19 @@ def variable_name(variable: Any, model: Any = None) -> str:
     if hasattr(variable, "path") and model is not None:
         name = name.removeprefix(f"{model.name}/")
     return name if ":" in name else f"{name}:0"
+
+
+def summed_batches(optimizer: Any) -> Dict[str, int]:
+    """Returns how many batches' gradients an optimizer of Keras 3 sums up for each update.
+
+    As the scalar that rules know, or nothing for an optimizer that updates after each batch.
+    """
+    # Around it may be one that scales the loss.
+    for each in (optimizer, getattr(optimizer, "inner_optimizer", None)):
+        batches = getattr(each, "gradient_accumulation_steps", None)
+        if isinstance(batches, int) and batches > 1:
+            return {"batches_per_update": batches}
+    return {}
 
 
 def host_value(value: Any) -> Any:

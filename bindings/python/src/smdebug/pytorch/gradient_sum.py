@@ -1,0 +1,31 @@
+"""Counts the steps whose gradients a parameter adds up."""
+
+from __future__ import annotations
+
+__all__ = ["GradientSum"]
+
+
+class GradientSum:
+    """Counts the steps whose gradients a parameter holds the sum of."""
+
+    __slots__ = ("_first", "_updates")
+
+    def __init__(self) -> None:
+        self._first = 0
+        self._updates = 0  # of all optimizers, when the sum began
+
+    def add(self, step: int, is_added: bool, updates: int) -> int:
+        """Notes a backward pass; returns the count.
+
+        Parameters
+        ----------
+        step : int
+            The open step.
+        is_added : bool
+            Whether the pass adds to the gradient of the pass before.
+        updates : int
+            How many updates there were so far.
+        """
+        if not is_added or updates != self._updates:
+            self._first, self._updates = step, updates
+        return step - self._first + 1

@@ -1,0 +1,20 @@
+// The learning rate that updates have now.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace smdebug::rules {
+
+// The largest learning rate of the last step that has one: some hooks tell only what changes.
+struct LastRate {
+  int64_t step = -1;
+  double most = 0;
+
+  void Add(int64_t now, double rate) {
+    most = now == step ? std::max(most, rate) : rate;
+    step = now;
+  }
+};
+
+}  // namespace smdebug::rules
