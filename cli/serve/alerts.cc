@@ -15,9 +15,14 @@ constexpr size_t kMostWaiting = 1000;
 constexpr size_t kMostKnown = 200'000;
 constexpr std::chrono::seconds kLastAlerts{5};  // who ends the server waits for them
 
-std::string KeyOf(const std::string &path, const Finding &finding) {
+std::string KeyOf(const Run &run, const Finding &finding) {
   JsonWriter json;
-  json.BeginArray().Text(path).Text(finding.rule).Text(finding.check).Text(finding.tensor);
+  json.BeginArray()
+      .Text(run.row.path)
+      .Whole(run.job)
+      .Text(finding.rule)
+      .Text(finding.check)
+      .Text(finding.tensor);
   return json.Text(finding.worker).EndArray().Take();
 }
 
@@ -35,19 +40,19 @@ Alerts::~Alerts() {
   if (left > 0) Complain("warning: --on-finding was not run for " + Count(left, "more finding"));
 }
 
-void Alerts::Send(const std::string &run, const std::string &path, const Finding &finding) {
+void Alerts::Send(const Run &run, const std::string &name, const Finding &finding) {
   if (targets_.empty()) return;
   {
     const std::lock_guard lock(mutex_);
-    if (sent_.size() >= kMostKnown || !sent_.insert(KeyOf(path, finding)).second) return;
+    if (sent_.size() >= kMostKnown || !sent_.insert(KeyOf(run, finding)).second) return;
   }
   JsonWriter json;
-  json.BeginObject().Key("run").Text(run).Key("path").Text(path).Key("finding");
+  json.BeginObject().Key("run").Text(name).Key("path").Text(run.row.path).Key("finding");
   ToJson(finding, &json);
-  AlertTarget::Alert alert{run, path, finding, json.EndObject().Take()};
+  AlertTarget::Alert alert{name, run.row.path, finding, json.EndObject().Take()};
   const bool is_added = queue_->Add([this, alert = std::move(alert)] { Deliver(alert); });
   if (!is_added) {
-    Complain("warning: " + Printable(run) + ": --on-finding was not run: " +
+    Complain("warning: " + Printable(name) + ": --on-finding was not run: " +
              std::to_string(kMostWaiting) + " findings wait for it already");
   }
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "serve/runs.h"
 #include "serve/work_queue.h"
 #include "smdebug.hpp"
 
@@ -47,9 +48,9 @@ class Alerts {
   Alerts &operator=(const Alerts &) = delete;
 
   bool IsEmpty() const { return targets_.empty(); }
-  // Sends the finding in another thread, unless one of that run with the same rule, check, tensor
-  // and worker was sent before.
-  void Send(const std::string &run, const std::string &path, const Finding &finding);
+  // Sends the finding in another thread, unless one of that run and job with the same rule, check,
+  // tensor and worker was sent before.
+  void Send(const Run &run, const std::string &name, const Finding &finding);
 
  private:
   void Deliver(const AlertTarget::Alert &alert);

@@ -200,7 +200,7 @@ bool Monitor::EvaluateOne(const std::string &id) {
   run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : kBetweenLooks);
   const bool has_moved = run->Advance(kSlice, [&](const Finding &finding) {
     const bool is_news = finding.level == Level::kFinding && finding.step > known->known_to;
-    if (is_news) alerts_.Send(run->Name(), known->row.path, finding);
+    if (is_news) alerts_.Send(*known, run->Name(), finding);
   });
   const Clock::time_point now = Clock::now();
   // One that is evaluated anew tells nothing until it is where it was.

@@ -94,7 +94,7 @@ void Runs::List(size_t argument, const ById &known, Listing *listing) {
   }
 }
 
-void Runs::AddFound(Run found, const ById &known, Listing *listing) const {
+void Runs::AddFound(Run found, const ById &known, Listing *listing) {
   ById &runs = listing->runs;
   found.id = IdOf(found.row.path);
   // Two paths with one hash.
@@ -107,12 +107,14 @@ void Runs::AddFound(Run found, const ById &known, Listing *listing) const {
     return;
   }
   listing->has_changed = true;
+  found.job = ++jobs_;
   if (before != known.end()) {
     if (HasBegunAgain(before->second->row, found.row)) {
       listing->begun_again.insert(found.id);
     } else {
       found.summary = before->second->summary;
       found.known_to = before->second->known_to;
+      found.job = before->second->job;
     }
   }
   const std::string id = found.id;

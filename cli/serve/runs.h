@@ -42,6 +42,8 @@ struct Run {
   // The last step when its path was listed for the first time; -1 if the run came later.  Findings
   // up to it are no news.
   int64_t known_to = -1;
+  // A number of this job, and of no other that was, or will be, recorded into the same folder.
+  int64_t job = 0;
 
   // Returns true if its job has ended, and the summary says all of it.
   bool IsDone() const {
@@ -112,13 +114,14 @@ class Runs {
   // Lists the runs of one path, or keeps those that are known if that fails.
   void List(size_t argument, const ById &known, Listing *listing);
   // Adds the run that was found to those with ids.
-  void AddFound(Run found, const ById &known, Listing *listing) const;
+  void AddFound(Run found, const ById &known, Listing *listing);
   // Replaces what was known.  The runs that have begun again are read anew.
   void Exchange(Listing listing);
 
   const RunChoice choice_;
   const TrialArguments &arguments_;
   std::vector<bool> was_listed_;  // by path; of Scan()
+  int64_t jobs_ = 0;              // found so far; of Scan()
   std::mutex opening_;
 
   mutable std::mutex mutex_;

@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -209,6 +210,26 @@ def test_a_command_runs_once_per_finding(job, tmp_path):
     assert len(kinds) == len(set(kinds)) and {kind[2] for kind in kinds} == {"loss"}
     assert {each["run"] for each in alerts} == {"job"}
     assert set((tmp_path / "names").read_text().splitlines()) == {f"job {rule} 4" for rule in ("FirstNonFinite", "ExplodingTensor")}
+
+
+def test_a_job_recorded_again_into_the_same_folder_alerts_again(tmp_path):
+    alerts = tmp_path / "alerts"
+    alerts.touch()
+
+    def record(last):
+        with smd.Hook(str(tmp_path / "runs" / "job"), save_config=EVERY_STEP, include_collections=["losses"]) as hook:
+            for step in range(last + 1):
+                with hook.step(smd.modes.TRAIN):
+                    hook.save("loss", np.float32(np.nan if step == last else 1 / (step + 1)))
+
+    (tmp_path / "runs").mkdir()
+    command = f"echo $SMDEBUG_FINDING_STEP >> {alerts}"
+    with Served(tmp_path, "runs", "--on-finding", command, "--rule", "FirstNonFinite"):
+        record(6)
+        until(lambda: alerts.read_text() == "6\n")
+        shutil.rmtree(tmp_path / "runs" / "job")
+        record(4)
+        until(lambda: alerts.read_text() == "6\n4\n")
 
 
 def test_the_end_does_not_wait_for_all_alerts(job, tmp_path):

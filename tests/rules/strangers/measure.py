@@ -67,29 +67,61 @@ class Outcome:
     causes: list[tuple[str, float]] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Way:
+    """How a training is recorded, and its rules are evaluated."""
+
+    is_live: bool = True
+    registers: bool = True
+    interval: int = 500  # of what is saved
+
+    def settings(self) -> dict[str, Any]:
+        saved = ["losses"] if self.is_live else ["losses", "weights", "biases", "gradients"]
+        return {
+            "include_collections": saved,
+            "save_config": smd.SaveConfig(save_interval=self.interval),
+        }
+
+
+WAYS = {
+    "live": Way(),
+    "unregistered": Way(registers=False),
+    "stored": Way(is_live=False, interval=1),
+    "sparse": Way(is_live=False, interval=10),
+    # As scripts for the original are, which has no optimizers.
+    "original": Way(is_live=False, registers=False, interval=5),
+}
+
+
 class Record:
     """What a training records with, as the writers of scripts do."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, way: Way) -> None:
         self._folder = folder
-        self.rule_sets: list[RuleSet] = []  # one for each recording
-        self._settings = {
-            "include_collections": ["losses"],
-            "save_config": smd.SaveConfig(save_interval=500),
-        }
+        self._way = way
+        self._folders: list[str] = []
+        self._rule_sets: list[RuleSet] = []  # one for each recording
 
-    def _next(self) -> tuple[str, RuleSet]:
+    def _next(self) -> tuple[str, RuleSet | None]:
         """Returns the folder and the rules of a recording that begins."""
-        self.rule_sets.append(RuleSet().add_all())
-        return str(self._folder / str(len(self.rule_sets))), self.rule_sets[-1]
+        self._rule_sets.append(RuleSet().add_all())
+        self._folders.append(str(self._folder / str(len(self._rule_sets))))
+        return self._folders[-1], self._rule_sets[-1] if self._way.is_live else None
+
+    def evaluated(self) -> list[RuleSet]:
+        """Returns the rules of all recordings, which have ended."""
+        for out_dir, rules in zip(self._folders, self._rule_sets):
+            if not self._way.is_live and list(Path(out_dir).glob("events/*")):
+                list(rules.evaluate(smd.create_trial(out_dir)))
+        return self._rule_sets
 
     @contextlib.contextmanager
     def __call__(self, model: Any, optimizer: Any = None, criterion: Any = None) -> Iterator[Any]:
         optimizers = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
-        given = [each for each in optimizers if each is not None]
+        given = [each for each in optimizers if each is not None and self._way.registers]
         out_dir, rules = self._next()
         with integrations.recording(
-            out_dir, model, *given, loss=criterion, rules=rules, **self._settings
+            out_dir, model, *given, loss=criterion, rules=rules, **self._way.settings()
         ) as hook:
             yield hook
 
@@ -104,7 +136,7 @@ class Record:
     def callback(self, framework: str) -> Any:
         out_dir, rules = self._next()
         kind = getattr(integrations, CALLBACKS[framework])
-        return kind(out_dir, rules=rules, **self._settings)
+        return kind(out_dir, rules=rules, **self._way.settings())
 
 
 def seed_all(seed: int) -> None:
@@ -121,17 +153,19 @@ def silent() -> Iterator[None]:
             yield
 
 
-def judge(outcome: Outcome, training: Callable[[Record], None]) -> Outcome:
+def judge(outcome: Outcome, training: Callable[[Record], None], way: Way = WAYS["live"]) -> Outcome:
     """Trains in a folder of its own, and notes what the rules say."""
     folder = Path(tempfile.mkdtemp(prefix="smdebug-strangers-"))
     before = os.getcwd()
     seed_all(outcome.seed)
     registry.SCORES.clear()
-    record = Record(folder)
+    record = Record(folder, way)
+    rule_sets: list[RuleSet] = []
     try:
         os.chdir(folder)
         with silent():
             training(record)
+        rule_sets = record.evaluated()
     except Exception:
         outcome.error = traceback.format_exc()
     finally:
@@ -139,7 +173,7 @@ def judge(outcome: Outcome, training: Callable[[Record], None]) -> Outcome:
         shutil.rmtree(folder, ignore_errors=True)
     if registry.SCORES:
         outcome.score = registry.SCORES[-1][0]
-    for rules in record.rule_sets:
+    for rules in rule_sets:
         for result in rules.results():
             if result.first is not None:
                 told = outcome.findings if result.first.level is Level.FINDING else outcome.looks
@@ -201,6 +235,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keras", action="store_true", help="the trainings with Keras")
     parser.add_argument("--writer", choices=WRITERS, default=WRITERS[0], help="whose trainings")
+    parser.add_argument("--way", choices=WAYS, default="live", help="how trainings are recorded")
+    parser.add_argument("--healthy", action="store_true", help="only trainings that are fine")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--only", default="", help="trainings whose names have a match of this")
     parser.add_argument("--lines", type=Path, help="appends a line of JSON for each training")
@@ -208,7 +244,9 @@ def main() -> int:
     load(options)
     outcomes = []
     for outcome, training in trainings(options.seeds, options.only):
-        outcomes.append(judge(outcome, training))
+        if options.healthy and (outcome.is_faulty or outcome.name in registry.PAIRS):
+            continue
+        outcomes.append(judge(outcome, training, WAYS[options.way]))
         if options.lines:
             with options.lines.open("a") as lines:
                 lines.write(json.dumps(asdict(outcome)) + "\n")
