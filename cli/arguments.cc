@@ -182,6 +182,16 @@ std::vector<std::string> WithHelpAsOption(std::vector<std::string> words) {
   return words;
 }
 
+// CLI11 takes "[a,b]" for the two words a and b, also where it names a folder.
+std::vector<std::string> WithPathsInBrackets(std::vector<std::string> words) {
+  for (std::string &word : words) {
+    std::error_code ignored;
+    const bool is_list = word.starts_with('[') && word.ends_with(']');
+    if (is_list && std::filesystem::exists(word, ignored)) word.insert(0, "./");
+  }
+  return words;
+}
+
 }  // namespace
 
 void Arguments::Describe(const char *names, const char *value, const char *help) {
@@ -325,7 +335,8 @@ ExitCode RunCommandLine(int count, char **words,
     by_name[command->Name()] = command.get();
     command->Declare(arguments.try_emplace(command->Name(), *sub).first->second);
   }
-  std::vector<std::string> given = WithHelpAsOption({words + (count > 0 ? 1 : 0), words + count});
+  std::vector<std::string> given =
+      WithPathsInBrackets(WithHelpAsOption({words + (count > 0 ? 1 : 0), words + count}));
   const std::string first = given.empty() ? "" : given.front();
   const auto chosen = arguments.find(first);
   if (!first.empty() && first[0] != '-' && chosen == arguments.end()) {

@@ -162,3 +162,14 @@ def test_the_parameters_of_one_rule(smdebug):
 def test_an_option_that_is_given_twice_is_named(smdebug):
     done = smdebug.run("show run loss --step 1 --step 2")
     assert done.returncode == 2 and "--step is given more than once" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["[x]", "[x,y]"])
+def test_a_folder_may_have_brackets_around_its_name(tmp_path, name):
+    for each in ("x", name):
+        with smd.Hook(tmp_path / each, save_config=EVERY_STEP, save_all=True) as hook, hook.step():
+            hook.save("plain" if each == "x" else "own", np.zeros(1))
+    program = Program(tmp_path)
+    assert "own" in program(f"ls '{name}'") and "own" in program(f"show '{name}' own")
+    program(f"report '{name}' -o page.html")
+    assert name in (tmp_path / "page.html").read_text()
