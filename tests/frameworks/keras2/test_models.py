@@ -180,3 +180,53 @@ def test_two_devices_record_the_first(out_dir, caplog):
     np.testing.assert_array_equal(kernel.value(3, TRAIN), model.get_weights()[0])
     assert trial.tensor("gradients/dense/kernelGrad").steps(TRAIN) == list(range(BATCHES))
     assert trial.tensor("dense/outputs").value(1, TRAIN).shape == (4, 1)
+
+
+class Gan(tf.keras.Model):
+    """Trains two models, each with an optimizer of its own, and is never called itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.judge = tf.keras.Sequential([layers.Dense(8, activation="relu"), layers.Dense(1)])
+        self.forger = tf.keras.Sequential([layers.Dense(8, activation="relu"), layers.Dense(3)])
+
+    def compile(self, of_judge, of_forger):
+        super().compile()
+        self.of_judge, self.of_forger = of_judge, of_forger
+        self.is_real = tf.keras.losses.BinaryCrossentropy(from_logits=True)
+
+    def train_step(self, real):
+        count = tf.shape(real)[0]
+        noise = tf.random.normal((count, 4))
+        ones, zeros = tf.ones((count, 1)), tf.zeros((count, 1))
+        with tf.GradientTape() as tape:
+            of_real = self.is_real(ones, self.judge(real))
+            loss = of_real + self.is_real(zeros, self.judge(self.forger(noise)))
+        weights = self.judge.trainable_variables
+        self.of_judge.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        with tf.GradientTape() as tape:
+            other = self.is_real(ones, self.judge(self.forger(noise)))
+        weights = self.forger.trainable_variables
+        self.of_forger.apply_gradients(zip(tape.gradient(other, weights), weights))
+        return {"loss": loss, "forger_loss": other}
+
+
+def test_a_model_with_several_optimizers(out_dir):
+    model = Gan()
+    model.compile(tf.keras.optimizers.Adam(0.01), tf.keras.optimizers.SGD(0.02))
+    collections = ["weights", "biases", "gradients", "optimizer_variables"]
+    every_step = smd.SaveConfig(save_interval=1)
+    with smd.KerasHook(out_dir, save_config=every_step, include_collections=collections) as hook:
+        model.fit(X, batch_size=8, epochs=2, verbose=0, callbacks=[hook])
+        assert hook.failures == 0
+    trial = smd.create_trial(out_dir)
+    gradients = trial.tensor_names(collection="gradients")
+    assert len(gradients) == len(model.trainable_variables) == 8
+    for name in gradients:
+        assert trial.tensor(name).steps(smd.modes.TRAIN) == list(range(8))
+    # What came into being within the first step.
+    for variable in model.trainable_variables:
+        [name] = trial.tensor_names(regex=f"/weights/{variable.name}$")
+        np.testing.assert_array_equal(trial.tensor(name).value(7), variable.numpy())
+    states = trial.tensor_names(collection="optimizer_variables")
+    assert [each for each in states if "m/" in each or "momentum" in each]

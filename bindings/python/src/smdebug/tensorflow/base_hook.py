@@ -242,12 +242,14 @@ class TensorflowBaseHook(FrameworkHook):
         return f"gradients/{name.partition(':')[0]}Grad"
 
     def _optimizers(self) -> List[Any]:
-        """Returns the wrapped optimizers and the model's own."""
-        own = getattr(self._watched_model, "optimizer", None)
-        known = [innermost(optimizer) for optimizer in self._wrapped_optimizers]
-        if own is None or any(innermost(own) is each for each in known):
-            return self._wrapped_optimizers
-        return [*self._wrapped_optimizers, own]
+        """Returns the wrapped optimizers and the model's own, of which a GAN has two."""
+        found = list(self._wrapped_optimizers)
+        known = {id(innermost(optimizer)) for optimizer in found}
+        for each in [*_attributes(self._watched_model), getattr(self._watched_model, "optimizer", None)]:
+            if hasattr(each, "apply_gradients") and id(innermost(each)) not in known:
+                known.add(id(innermost(each)))
+                found.append(each)
+        return found
 
     def _variables_of_optimizers(self) -> Variables:
         """Returns the optimizers' variables; none in evaluation, where they do not change."""
@@ -312,6 +314,10 @@ def _variables_by_layer(model: Any) -> Iterator[Tuple[str, Any]]:
             if id(variable) not in seen:
                 seen.add(id(variable))
                 yield f"{owner.name}/weights/{variable_name(variable, model)}", variable
+
+
+def _attributes(model: Any) -> List[Any]:
+    return [] if model is None else list(vars(model).values())
 
 
 def variables_of_optimizer(optimizer: Any) -> List[Any]:

@@ -144,7 +144,11 @@ def _tensors_in(value: Any) -> Iterator[Any]:
 
 def is_built(model: Any) -> bool:
     """Returns True if a model has its variables.  Keras 2 raises if they are read too early."""
-    return bool(getattr(model, "built", True))
+    if getattr(model, "built", True):
+        return True
+    # One that trains its parts by itself, as a GAN does, may never be called.
+    layers = getattr(model, "layers", ())
+    return bool(layers) and all(is_built(each) for each in layers)
 
 
 def variable_name(variable: Any, model: Any = None) -> str:
