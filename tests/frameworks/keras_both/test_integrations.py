@@ -3,6 +3,7 @@
 import copy
 import gc
 import os
+import weakref
 
 import keras
 import numpy as np
@@ -170,3 +171,21 @@ def test_keras_is_imported_when_it_is_used():
     program = "import smdebug.integrations"
     assert imported_by(program, "keras", "tensorflow", "jax", "numpy") == "[]"
     assert imported_by(f"{program} as i; i.KerasCallback", "keras") == "['keras']"
+
+
+def weakly(out_dir):
+    """Trains with a hook, and returns a weak reference to a layer."""
+    model = network()
+    collections = ["weights", "gradients", "layers"]
+    with smd.KerasHook(out_dir, save_config=EVERY_STEP, include_collections=collections) as hook:
+        fit(model, hook)
+    assert smd.get_hook() is hook
+    return weakref.ref(model.layers[0])
+
+
+def test_a_closed_hook_does_not_keep_the_model(out_dir):
+    layer = weakly(out_dir)
+    keras.backend.clear_session()
+    gc.collect()
+    gc.collect()
+    assert layer() is None

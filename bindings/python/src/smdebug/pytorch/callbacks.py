@@ -306,5 +306,5 @@ class OnHeldGradient(_Callback):
         """Returns False if a gradient was perhaps set to zero since the last backward pass."""
         if self._is_readable(held):
             return bool(held.detach().any())
-        # The last backward pass has changed it once.
-        return bool(held._version == self._seen + 1)
+        # The last backward pass has changed it once, or made it.
+        return bool(held._version == (self._seen + 1 if held is self._held else 0))

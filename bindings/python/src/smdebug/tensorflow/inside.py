@@ -62,6 +62,15 @@ class InsideHook(TensorflowBaseHook):
             self._is_closed = True
             self._announced = None
             super().close()
+            if not self._running:
+                self._forget()
+
+    def _forget(self) -> None:
+        """Lets go of what was recorded: get_hook() keeps the hook."""
+        self._watched_model = self._model_variables = self._step_functions = None
+        self._wrapped_optimizers.clear()
+        self._other_variables.clear()
+        self._waiting.clear()
 
     @property
     def _is_in_loop(self) -> bool:

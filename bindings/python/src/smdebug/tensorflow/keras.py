@@ -148,6 +148,10 @@ include_regex, include_collections, save_all, include_workers
         _Callback.set_model(self, model)
         self._take_model(model)
 
+    def _forget(self) -> None:
+        super()._forget()
+        _Callback.set_model(self, None)
+
     @guarded
     def _take_model(self, model: Any) -> None:
         self._running.clear()
