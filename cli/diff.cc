@@ -225,6 +225,12 @@ class Diff final : public Command {
     if (!noise_.empty() || !rounding_.empty()) return RunOfRuns();
     const Trial a = options_.Open(path_a_);
     const Trial b = options_.Open(path_b_);
+    const Mode mode = ModeOf(mode_name_);
+    if (mode != Mode::kGlobal && a.Steps(mode, true).empty() && b.Steps(mode, true).empty()) {
+      throw Error(SMD_NOT_FOUND,
+                  std::string("nothing was compared: neither run has a step of the mode ") +
+                      ModeName(mode));
+    }
     Trial::Names wanted;
     wanted.regexes = regexes_;
     const std::vector<std::string> in_a = a.TensorNames(wanted);

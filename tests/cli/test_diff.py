@@ -29,6 +29,13 @@ def test_equal_trials(tmp_path):
     assert Program(tmp_path)("diff a b") == "1 of 1 tensor that both have are the same\n"
 
 
+def test_a_mode_that_neither_has(tmp_path):
+    for name in "ab":
+        record(tmp_path / name, [{"t": [1.0]}])
+    said = Program(tmp_path).complaint("diff a b --mode predict", 3)
+    assert said == "nothing was compared: neither run has a step of the mode PREDICT"
+
+
 @pytest.mark.parametrize("options", ["--rtol 0.1", "--rtol 0.1 --atol 1"])
 def test_nothing_is_close_to_infinity(options, tmp_path):
     for i, pair in enumerate([(1.0, np.inf), (np.inf, 1.0), (np.inf, -np.inf), (np.nan, np.inf)]):
