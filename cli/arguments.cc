@@ -192,6 +192,10 @@ std::vector<std::string> WithPathsInBrackets(std::vector<std::string> words) {
   return words;
 }
 
+std::vector<std::string> GivenWords(int count, char **words) {
+  return WithPathsInBrackets(WithHelpAsOption({words + (count > 0 ? 1 : 0), words + count}));
+}
+
 }  // namespace
 
 void Arguments::Describe(const char *names, const char *value, const char *help) {
@@ -335,8 +339,7 @@ ExitCode RunCommandLine(int count, char **words,
     by_name[command->Name()] = command.get();
     command->Declare(arguments.try_emplace(command->Name(), *sub).first->second);
   }
-  std::vector<std::string> given =
-      WithPathsInBrackets(WithHelpAsOption({words + (count > 0 ? 1 : 0), words + count}));
+  std::vector<std::string> given = GivenWords(count, words);
   const std::string first = given.empty() ? "" : given.front();
   const auto chosen = arguments.find(first);
   if (!first.empty() && first[0] != '-' && chosen == arguments.end()) {
