@@ -132,6 +132,7 @@ def test_values_that_are_late_are_not_those_of_the_next_step(hook, read):
 
 
 def test_a_step_that_saves_nothing_is_not_waited_for(hook, monkeypatch):
+    monkeypatch.setattr(smd.Hook, "_has_callbacks", False)  # by other tests
     waits = []
     barrier = jax.effects_barrier
     monkeypatch.setattr(jax, "effects_barrier", lambda: (waits.append(int(hook.step)), barrier()))
@@ -324,6 +325,23 @@ def test_a_function_outlives_its_hook(hook, read):
     save(jnp.ones(2))
     jax.effects_barrier()
     assert trial.tensor("x").steps() == [0]
+
+
+def test_a_function_goes_on_under_the_next_hook(hook, out_dir):
+    save = jax.jit(lambda x: hook.save_tree("", {"x": x, "unwanted": x}))
+    with hook.step():
+        save(jnp.zeros(2))
+    hook.close()
+    other = smd.Hook(f"{out_dir}_other", include_regex="^x$", save_config=EVERY_SECOND)
+    for step in range(1, 5):
+        with other.step():
+            save(jnp.full(2, step))
+    other.close()
+    assert hook.failures == other.failures == 0
+    trial = smd.create_trial(f"{out_dir}_other")
+    assert trial.tensor_names() == ["x"] and trial.tensor("x").steps() == [0, 2]
+    np.testing.assert_array_equal(trial.tensor("x").value(2), [3, 3])
+    assert smd.create_trial(out_dir).tensor("x").steps() == [0]
 
 
 @pytest.mark.parametrize("wrap", [jax.jit, lambda function: function], ids=["jit", "plain"])

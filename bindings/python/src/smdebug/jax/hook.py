@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, ClassVar, List, Mapping, Optional, Sequence, Tuple
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.modes import ModeKeys
+from smdebug.core.singleton_utils import get_hook
 from smdebug.core.utils import import_framework, match_inc
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.jax.collection import COLLECTIONS
@@ -51,10 +52,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     _steps_are_explicit = True
 
-    # Whether a traced function has callbacks, and whether a callback that arrives now belongs to
-    # the open step.
-    _has_callbacks = False
+    # Whether a traced function has callbacks, of whichever hook, and whether one that arrives now
+    # belongs to the open step.
+    _has_callbacks: ClassVar[bool] = False
     _is_listening = False
+    _is_closed = False
     _has_told_of_keys = False
 
     _most_summed = 1  # batches before an update, as far as seen
@@ -102,6 +104,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         try:
             self._await_callbacks()
         finally:
+            self._is_closed = True
             super().close()
 
     @guarded
@@ -285,12 +288,19 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         """Adds a callback with the values to the function that is being traced."""
         if not leaves:
             return
-        self._has_callbacks = True
+        Hook._has_callbacks = True
         names, values = zip(*leaves)
         _send(partial(self._receive, names), *map(jax.lax.stop_gradient, values))
 
     @guarded
     def _receive(self, names: Sequence[str], *values: Any) -> None:
+        current = get_hook() if self._is_closed else self
+        if isinstance(current, Hook) and not current._is_closed:
+            # A function that was compiled under this hook goes on under the next one.
+            current._take(names, values)
+
+    @guarded
+    def _take(self, names: Sequence[str], values: Sequence[Any]) -> None:
         if self._is_listening and self._saves_step:
             self._save_leaves([pair for pair in zip(names, values) if self.wants(pair[0])])
 
