@@ -35,6 +35,9 @@ constexpr std::string_view kRouted = "(?i)(^|[._/])experts?([._/]|$)";
 constexpr double kCloseToLimit = 0.1;
 constexpr int64_t kLongerIfClose = 4;
 
+// Where a hinge or a margin is met by all samples of a batch, no weight has a gradient for a while.
+constexpr int64_t kLongerIfAll = 4;
+
 struct Options {
   double threshold;
   bool layers_only;
@@ -217,6 +220,12 @@ class VanishingGradient final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
+    for (auto &[name, worker] : workers_) worker.silence.EndStep();
+    culprits_.Spare([&](const Finding &each) {
+      const int64_t steps = workers_.find(each.worker)->second.silence.Steps();
+      return options_.floor && each.check == "small" && steps > 0 &&
+             steps < kLongerIfAll * options_.patience;
+    });
     culprits_.Report(findings);
     for (auto &[name, worker] : workers_) {
       worker.layers.EndStep(
@@ -250,8 +259,27 @@ class VanishingGradient final : public Rule {
     bool was_there = false;  // was non-zero at least once
     int64_t steps = 0;       // consecutive steps at which it was too small
   };
+  // Counts consecutive steps at which all gradients were zero.
+  class Silence {
+   public:
+    void Add(double mean) {
+      has_any_ = true;
+      is_broken_ |= mean != 0;
+    }
+    void EndStep() {
+      if (!std::exchange(has_any_, false)) return;
+      steps_ = std::exchange(is_broken_, false) ? 0 : steps_ + 1;
+    }
+    int64_t Steps() const { return steps_; }
+
+   private:
+    bool has_any_ = false;  // at this step, as is_broken_
+    bool is_broken_ = false;
+    int64_t steps_ = 0;
+  };
   struct Worker {
     OuterLayers layers;
+    Silence silence;
     Losses losses;
     SmallRatio ratio;
   };
@@ -267,8 +295,9 @@ class VanishingGradient final : public Rule {
     const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
     if (!mean) return;
     NoteEvaluated();
-    if (options_.ratio && sample.Role() == kGradient)
-      WorkerOf(sample).layers.AddGradient(sample, *mean);
+    Worker &worker = WorkerOf(sample);
+    worker.silence.Add(*mean);
+    if (options_.ratio && sample.Role() == kGradient) worker.layers.AddGradient(sample, *mean);
     // A bias that a later normalisation cancels has no gradient.  This does no harm.
     if (options_.layers_only && !IsOfLayer(sample)) return;
     State &state = states_.Of(sample);

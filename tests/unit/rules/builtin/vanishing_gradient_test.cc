@@ -125,6 +125,7 @@ TEST(VanishingGradientTest, AnExpertMayGetNoTokens) {
     for (int64_t step = 0; step < 12; ++step) {
       const double value = step == 0 ? first : 0;
       source.Step(step).Save(gradient, {value, value}, {1, 2});
+      source.Save("gradient/Net_router.weight", {1, 1}, {1, 2});
     }
     return Evaluate(kRule, {}, source, Profile::kCalibrated).Checks();
   };
@@ -301,6 +302,21 @@ TEST(VanishingGradientTest, AGradientMayVanishWithTheLoss) {
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
   EXPECT_THAT(Evaluate(kRule, {{"floor", "None"}}, source, Profile::kCalibrated).Steps(),
               Not(IsEmpty()));
+}
+
+TEST(VanishingGradientTest, AllGradientsMayBeZeroForAWhile) {
+  const auto steps = [](double other, const Parameters::Given &given) {
+    FakeSource source;
+    for (int64_t step = 0; step < 30; ++step) {
+      const double now = step < 3 ? 1 : 0;
+      source.Step(step).Save("gradient/a", {now, now}, {1, 2});
+      source.Save("gradient/b", {now + other, now}, {1, 2});
+    }
+    return Evaluate(kRule, given, source, Profile::kCalibrated).Steps();
+  };
+  EXPECT_EQ(steps(0, {}).at(0), 22) << "as where all samples meet a margin";
+  EXPECT_EQ(steps(0, {{"floor", "None"}}).at(0), 7);
+  EXPECT_EQ(steps(0.1, {}).at(0), 7) << "of one layer alone";
 }
 
 TEST(VanishingGradientTest, LayersOfAModelThatHasLearnedAreNotCompared) {
