@@ -259,21 +259,22 @@ class VanishingGradient final : public Rule {
     bool was_there = false;  // was non-zero at least once
     int64_t steps = 0;       // consecutive steps at which it was too small
   };
-  // Counts consecutive steps at which all gradients were zero.
+  // Counts consecutive steps at which all gradients, of which there are several, were zero.
   class Silence {
    public:
     void Add(double mean) {
-      has_any_ = true;
+      ++gradients_;
       is_broken_ |= mean != 0;
     }
     void EndStep() {
-      if (!std::exchange(has_any_, false)) return;
-      steps_ = std::exchange(is_broken_, false) ? 0 : steps_ + 1;
+      const bool is_broken = std::exchange(is_broken_, false);
+      const int64_t gradients = std::exchange(gradients_, 0);
+      if (gradients > 0) steps_ = is_broken || gradients == 1 ? 0 : steps_ + 1;
     }
     int64_t Steps() const { return steps_; }
 
    private:
-    bool has_any_ = false;  // at this step, as is_broken_
+    int64_t gradients_ = 0;  // at this step, as is_broken_
     bool is_broken_ = false;
     int64_t steps_ = 0;
   };
