@@ -32,7 +32,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 HERE = Path(__file__).parent
 WRITERS = (
     "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth",
-    "fourteenth",
+    "fourteenth", "fifteenth",
 )  # fmt: skip
 sys.path.append(str(HERE.parent))
 
@@ -160,16 +160,15 @@ def judge(outcome: Outcome, training: Callable[[Record], None], way: Way = WAYS[
     seed_all(outcome.seed)
     registry.SCORES.clear()
     record = Record(folder, way)
-    rule_sets: list[RuleSet] = []
     try:
         os.chdir(folder)
         with silent():
             training(record)
-        rule_sets = record.evaluated()
     except Exception:
         outcome.error = traceback.format_exc()
     finally:
         os.chdir(before)
+        rule_sets = record.evaluated()
         shutil.rmtree(folder, ignore_errors=True)
     if registry.SCORES:
         outcome.score = registry.SCORES[-1][0]
