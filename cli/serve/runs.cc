@@ -32,12 +32,18 @@ bool IsSame(const ListedRun &a, const ListedRun &b) {
          a.problem == b.problem;
 }
 
-// Returns true if a job that had ended runs again, or another one took its place.  A run that
-// cannot be read for a moment has no steps.
-bool HasBegunAgain(const ListedRun &before, const ListedRun &now) {
+// Returns true if another job took a job's place.  A run that cannot be read for a moment has no
+// steps.
+bool IsAnother(const ListedRun &before, const ListedRun &now) {
   if (now.state == "unreadable") return false;
-  const bool is_another = before.first_time != 0 && now.first_time != before.first_time;
-  return is_another || now.last_step < before.last_step || (before.HasEnded() && !now.HasEnded());
+  const bool began_later = before.first_time != 0 && now.first_time != before.first_time;
+  return began_later || now.last_step < before.last_step;
+}
+
+// Returns true if that is so, or a job that had ended goes on.
+bool HasBegunAgain(const ListedRun &before, const ListedRun &now) {
+  const bool goes_on = before.HasEnded() && !now.HasEnded() && now.state != "unreadable";
+  return goes_on || IsAnother(before, now);
 }
 
 // Returns the length of the longest folder that holds both, with a slash.
@@ -107,14 +113,18 @@ void Runs::AddFound(Run found, const ById &known, Listing *listing) {
     return;
   }
   listing->has_changed = true;
-  found.job = ++jobs_;
+  const bool is_new = before == known.end() || IsAnother(before->second->row, found.row);
+  found.job = is_new ? ++jobs_ : before->second->job;
   if (before != known.end()) {
+    if (found.row.state == "unreadable") {
+      found.row.first_time = before->second->row.first_time;
+      found.row.last_step = before->second->row.last_step;
+    }
     if (HasBegunAgain(before->second->row, found.row)) {
       listing->begun_again.insert(found.id);
     } else {
       found.summary = before->second->summary;
       found.known_to = before->second->known_to;
-      found.job = before->second->job;
     }
   }
   const std::string id = found.id;

@@ -220,14 +220,14 @@ class VanishingGradient final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
-    for (auto &[name, worker] : workers_) worker.silence.EndStep();
     culprits_.Spare([&](const Finding &each) {
-      const int64_t steps = workers_.find(each.worker)->second.silence.Steps();
-      return options_.floor && each.check == "small" && steps > 0 &&
-             steps < kLongerIfAll * options_.patience;
+      const Silence &silence = workers_.find(each.worker)->second.silence;
+      return options_.floor && each.check == "small" &&
+             silence.IsShorterThan(kLongerIfAll * options_.patience);
     });
     culprits_.Report(findings);
     for (auto &[name, worker] : workers_) {
+      worker.silence = Silence();
       worker.layers.EndStep(
           [&, &name = name, &worker = worker](const auto &first, const auto &last) {
             const double ratio = first.size / last.size;
@@ -259,28 +259,27 @@ class VanishingGradient final : public Rule {
     bool was_there = false;  // was non-zero at least once
     int64_t steps = 0;       // consecutive steps at which it was too small
   };
-  // Counts consecutive steps at which all gradients, of which there are several, were zero.
+  // Tells steps at which all gradients, of which there are several, are zero.
   class Silence {
    public:
     void Add(double mean) {
       ++gradients_;
       is_broken_ |= mean != 0;
     }
-    void EndStep() {
-      const bool is_broken = std::exchange(is_broken_, false);
-      const int64_t gradients = std::exchange(gradients_, 0);
-      if (gradients > 0) steps_ = is_broken || gradients == 1 ? 0 : steps_ + 1;
+    // Notes for how many steps in a row one of them has been small.
+    void Note(int64_t steps) { longest_ = std::max(longest_, steps); }
+    bool IsShorterThan(int64_t steps) const {
+      return gradients_ > 1 && !is_broken_ && longest_ < steps;
     }
-    int64_t Steps() const { return steps_; }
 
    private:
-    int64_t gradients_ = 0;  // at this step, as is_broken_
+    int64_t gradients_ = 0;
+    int64_t longest_ = 0;
     bool is_broken_ = false;
-    int64_t steps_ = 0;
   };
   struct Worker {
     OuterLayers layers;
-    Silence silence;
+    Silence silence;  // of this step
     Losses losses;
     SmallRatio ratio;
   };
@@ -309,6 +308,7 @@ class VanishingGradient final : public Rule {
     state.steps = is_small ? state.steps + 1 : 0;
     if (state.steps == 0 || state.steps < options_.patience) return;
     const std::string_view check = state.was_there ? "small" : "unused";
+    worker.silence.Note(state.steps);
     // A number for each row may be a bias that a loss of differences cancels.
     const bool is_column =
         form != nullptr && form->shape.size() == 2 && form->shape[1] == 1 && form->shape[0] > 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rules/support/tensor_names.h"
 #include "tensor/dtype.h"
 
 namespace smdebug::rules {
@@ -56,7 +57,7 @@ void ChanceLevel::Add(const Sample &targets) {
   // Probabilities as the targets of a cross entropy have a level of their own.
   if (is_squared != tensor::IsFloat(form->dtype)) return;
   const std::vector<double> some = targets.SomeNumbers(kMostTargets);
-  if (!is_squared) NoteClasses(some);
+  if (!is_squared && IsTraining(targets.Place().mode)) NoteClasses(some);
   for (const double target : some) {
     if (!std::isfinite(target)) continue;
     if (!is_squared && (target < 0 || target > kLargestClass)) continue;
@@ -71,11 +72,21 @@ void ChanceLevel::Add(const Sample &targets) {
 }
 
 void ChanceLevel::NoteClasses(const std::vector<double> &targets) {
-  if (count_ < kSeenWell * std::max(static_cast<double>(classes_.size()), 1.0)) return;
-  const auto news = std::count_if(targets.begin(), targets.end(), [this](double each) {
-    return each >= 0 && each <= kLargestClass && classes_.count(static_cast<int64_t>(each)) == 0;
-  });
-  if (static_cast<double>(news) > kJoining * static_cast<double>(targets.size())) ++joins_;
+  const auto known = static_cast<double>(trained_.size());
+  const bool are_seen = trained_count_ >= kSeenWell * std::max(known, 1.0);
+  int64_t news = 0;
+  for (const double target : targets) {
+    if (!(target >= 0) || target > kLargestClass) continue;
+    ++trained_count_;
+    if (!trained_.contains(static_cast<int64_t>(target))) ++news;
+  }
+  if (news > 0 && trained_.size() < kMostClasses) {
+    for (const double target : targets) {
+      if (target >= 0 && target <= kLargestClass) trained_.insert(static_cast<int64_t>(target));
+    }
+  }
+  const double least = kJoining * static_cast<double>(targets.size());
+  if (are_seen && static_cast<double>(news) > least) ++joins_;
 }
 
 std::optional<double> ChanceLevel::Get() const {

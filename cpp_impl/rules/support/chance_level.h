@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,9 @@ bool IsTargetOfMean(std::string_view tensor, const Membership &membership);
 class ChanceLevel {
  public:
   void Add(const Sample &targets);
-  // Returns how often classes joined late: those that were new were many of the targets, after the
-  // others had been seen well.  The tasks of a training may come one after another.
+  // Returns how often classes joined late: those that were new were many of the targets in
+  // training, after the others had been seen well.  The tasks of a training may come one after
+  // another.
   int64_t Joins() const { return joins_; }
   // Reports whether the targets so far were classes.
   bool IsOfClasses() const { return !classes_.empty(); }
@@ -47,6 +49,8 @@ class ChanceLevel {
   void NoteClasses(const std::vector<double> &targets);
 
   std::map<int64_t, int64_t> classes_;
+  std::set<int64_t> trained_;  // those that were seen in training
+  double trained_count_ = 0;
   int64_t joins_ = 0;
   double count_ = 0;
   double sum_ = 0;

@@ -26,7 +26,8 @@ void UpdateCounts::Note(const Sample &weight) {
 }
 
 void UpdateCounts::NoteBatches(const Sample &batches) {
-  batches_ = std::max(batches_, batches.Scalar().value_or(1));
+  const double now = batches.Scalar().value_or(1);
+  batches_ = now > 1 ? now : 1;
 }
 
 void UpdateCounts::EndStep() {
@@ -36,9 +37,9 @@ void UpdateCounts::EndStep() {
 }
 
 double UpdateCounts::Share() const {
-  if (batches_ > 1) return 1 / batches_;
   const double share =
       steps_ == 0 ? 0 : static_cast<double>(updates_) / static_cast<double>(steps_);
+  if (batches_ > 1) return std::max(share, 1 / batches_);
   return share < kLeastShare ? 1 : share;
 }
 

@@ -13,6 +13,7 @@ from torch import nn
 from smdebug.rules import RuleSet
 
 STEPS, SUMMED = 200, 25
+MOST = 500  # see unregistered.py
 
 # PyTorch 1 tells of no update that is not registered.
 IS_HEARD = not torch.__version__.startswith("1.")
@@ -29,6 +30,12 @@ def train(hook: smd.Hook, summed: int, fault: str = "", sets_to_none: bool = Tru
     hook.register_module(model)
     hook.register_loss(loss)
     for step in range(STEPS):
+        if step % 60 == 59:  # between the batches of an update
+            model.eval()
+            with torch.no_grad():
+                for _ in range(100):
+                    model(x[:16])
+            model.train()
         part = slice(step * 16, step * 16 + 16)
         if fault == "never called":
             optimizer.zero_grad(set_to_none=sets_to_none)
@@ -80,6 +87,19 @@ def test_an_optimizer_that_is_never_called_is_found(sets_to_none: bool, out_dir:
     train(hook_of(out_dir), 1, "never called", sets_to_none)
     checks = {each.check for each in RuleSet().add_all().evaluate(smd.create_trial(out_dir))}
     assert "nothing_updated" in checks and not told(out_dir)
+
+
+def test_an_optimizer_that_is_never_called_is_found_without_a_reset_too(out_dir: Any) -> None:
+    """After so many steps it can be no accumulation."""
+    model, loss = nn.Linear(4, 1), nn.MSELoss()
+    hook = hook_of(out_dir)
+    hook.register_module(model)
+    hook.attach(RuleSet().add("UpdateNotApplied"))
+    for _ in range(MOST + 20):
+        loss(model(torch.randn(8, 4)), torch.zeros(8, 1)).backward()
+    hook.close()
+    steps = [each.step for each in hook.take_findings()]
+    assert steps and (min(steps) > MOST - 10) is IS_HEARD
 
 
 def test_an_optimizer_of_a_copy_is_found(out_dir: Any) -> None:

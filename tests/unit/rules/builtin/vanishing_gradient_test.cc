@@ -319,6 +319,18 @@ TEST(VanishingGradientTest, AllGradientsMayBeZeroForAWhile) {
   EXPECT_EQ(steps(0.1, {}).at(0), 7) << "of one layer alone";
 }
 
+TEST(VanishingGradientTest, ZerosOfOneOfTwoNetworksThatTakeTurnsAreFound) {
+  FakeSource source;
+  for (int64_t step = 0; step < 60; ++step) {
+    const std::string name = step % 2 == 0 ? "gradient/critic_" : "gradient/generator_";
+    const double now = step % 2 == 0 || step < 10 ? 1 : 0;
+    source.Step(step).Save(name + "a", {now, now}, {1, 2}).Save(name + "b", {now, now}, {1, 2});
+  }
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.findings, Not(IsEmpty()));
+  EXPECT_EQ(evaluated.Steps().at(0), 49);
+}
+
 TEST(VanishingGradientTest, LayersOfAModelThatHasLearnedAreNotCompared) {
   const auto steps = [](double last_loss, const Parameters::Given &given) {
     FakeSource source;

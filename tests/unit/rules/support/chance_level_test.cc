@@ -58,6 +58,30 @@ TEST(ChanceLevelTest, NeedsEnoughTargetsOfTheLossesType) {
   EXPECT_EQ(LevelOf("CrossEntropyLoss_input_1", Repeat({0, 1}, 20), DType::kFloat32), std::nullopt);
 }
 
+// Returns how often classes join where a second task follows the first, and the validation has the
+// classes of both.
+int64_t JoinsWith(Mode of_all, const std::vector<double> &second) {
+  ChanceLevel level;
+  const auto add = [&](Mode mode, const std::vector<double> &targets) {
+    const tensor::Value value = tensor::TensorOfNumbers(DType::kInt64, targets);
+    StepPlace place;
+    place.mode = mode;
+    Sample sample(place, "w", "CrossEntropyLoss_input_1");
+    sample.SetElements(value.AsView());
+    level.Add(sample);
+  };
+  for (int i = 0; i < 10; ++i) add(Mode::kTrain, Repeat({0, 1}, 8));
+  add(of_all, {0, 1, 2, 3});
+  add(Mode::kTrain, second);
+  return level.Joins();
+}
+
+TEST(ChanceLevelTest, ClassesJoinWhenTheyAreTrained) {
+  EXPECT_EQ(JoinsWith(Mode::kEval, {0, 1, 0, 1, 2, 3}), 1);
+  EXPECT_EQ(JoinsWith(Mode::kTrain, {0, 1, 0, 1, 2, 3}), 1) << "once";
+  EXPECT_EQ(JoinsWith(Mode::kEval, {0, 1, 0, 1, 0, 1, 2}), 0) << "one of few";
+}
+
 TEST(ChanceLevelTest, LeavesOutWhatIsNoClass) {
   constexpr double kHuge = 1.8e19;  // more than int64_t holds
   const auto targets = Repeat({0, 1, kHuge}, 20);

@@ -61,6 +61,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     _most_summed = 1  # batches before an update, as far as seen
 
+    def has_default_hook_configuration(
+        self, default_saved_collections: Sequence[str] = _always_saved
+    ) -> bool:
+        return super().has_default_hook_configuration(default_saved_collections)
+
     # ---- steps ---------------------------------------------------------------------
 
     @property
@@ -190,7 +195,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if not self._saves_step:
             return
         for leaf in jax.tree_util.tree_leaves(summed_batches(opt_state)):
-            self._most_summed = max(self._most_summed, int(self._as_saveable(leaf)) + 1)
+            if not isinstance(leaf, jax.Array) or leaf.is_fully_addressable:
+                # Replicas and members of an ensemble have one each.
+                self._most_summed = max(self._most_summed, int(np.max(leaf)) + 1)
         if self._most_summed > 1:
             self._save("batches_per_update", self._most_summed)
 

@@ -8,11 +8,14 @@ __all__ = ["GradientSum"]
 class GradientSum:
     """Counts the steps whose gradients a parameter holds the sum of."""
 
-    __slots__ = ("_first", "_updates")
+    __slots__ = ("_first", "_last", "_updates", "applied")
 
     def __init__(self) -> None:
         self._first = 0
+        self._last = -1
         self._updates = 0  # of all optimizers, when the sum began
+        #: The count of the last sum that an update applied.
+        self.applied = 0
 
     def add(self, step: int, is_added: bool, updates: int) -> int:
         """Notes a backward pass; returns the count.
@@ -20,12 +23,15 @@ class GradientSum:
         Parameters
         ----------
         step : int
-            The open step.
+            The open step, by the numbers of its mode.
         is_added : bool
             Whether the pass adds to the gradient of the pass before.
         updates : int
             How many updates there were so far.
         """
+        if updates != self._updates:
+            self.applied = self._last - self._first + 1
         if not is_added or updates != self._updates:
             self._first, self._updates = step, updates
+        self._last = step
         return step - self._first + 1

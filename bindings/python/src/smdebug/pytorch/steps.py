@@ -417,13 +417,15 @@ class StepHook(FrameworkHook):
         """Tells rules, and the trial, of how many steps the gradients are that an update applies."""
         if self._optimizers or self._missing_updates.set_aside:
             return
-        before = self._unregistered.most_summed
-        self._unregistered.note_backward(gradients, self.step, is_added)
-        most = self._unregistered.most_summed
-        if most > before:
-            super().save_scalar("batches_per_update", most)
-        if most > 1 and self._is_saving and self._has_rules:
-            self._save_settings([("batches_per_update", most)])
+        before = self._unregistered.summed
+        # An evaluation may come between the batches of an update.
+        step = _raw.smd_hook_last_step(self._handle, self.mode.value)
+        self._unregistered.note_backward(gradients, step, is_added)
+        now = self._unregistered.summed
+        if now != before:
+            super().save_scalar("batches_per_update", now)
+        if self._is_saving and self._has_rules and max(now, before) > 1:
+            self._save_settings([("batches_per_update", now)])
 
     def _save_gradient(self, name: str, gradient: Any) -> None:
         raise NotImplementedError

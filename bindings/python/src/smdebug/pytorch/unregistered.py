@@ -26,7 +26,7 @@ _SOME = 64  # elements of a gradient
 # Fewer steps without an update say nothing yet, and no rule minds them.
 _LEAST_SUMMED = 3
 # More steps without an update are rather those of a training whose optimizer is never called.
-_MOST_SUMMED = 200
+_MOST_SUMMED = 500
 # Each seventh update tells the rates again: few intervals of steps are multiples of seven.
 _BETWEEN = 6
 
@@ -80,8 +80,8 @@ class _Known:
 class Unregistered:
     """Tells the learning rates of the optimizers that update registered models, as they change."""
 
-    #: How many steps' gradients were added up for an update, at most so far.
-    most_summed = 1
+    #: How many steps' gradients an update applies: as the last one did, or more by now.
+    summed = 1
 
     def __init__(self) -> None:
         self._updates = 0
@@ -111,8 +111,8 @@ class Unregistered:
         if _register is None:
             return  # An update of another model would be a batch more.
         steps = gradients.add(step, is_added, self._updates)
-        if steps >= _LEAST_SUMMED:
-            self.most_summed = max(self.most_summed, min(steps, _MOST_SUMMED))
+        steps = max(gradients.applied, steps if steps <= _MOST_SUMMED else 1)
+        self.summed = steps if steps >= _LEAST_SUMMED else 1
 
     def changed_rates(
         self, optimizer: Any, models: Sequence[RegisteredModel]

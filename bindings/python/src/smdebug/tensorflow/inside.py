@@ -62,8 +62,13 @@ class InsideHook(TensorflowBaseHook):
             self._is_closed = True
             self._announced = None
             super().close()
-            if not self._running:
+            if not self._is_copy and not self._running:
                 self._forget()
+
+    def __exit__(self, error_type: Any, *error: Any) -> None:
+        if error_type is not None and not self._is_copy:
+            self._running.clear()  # Keras does not tell of a training that an exception ends.
+        super().__exit__(error_type, *error)
 
     def _forget(self) -> None:
         """Lets go of what was recorded: get_hook() keeps the hook."""

@@ -211,7 +211,9 @@ include_regex, include_collections, save_all, include_workers
 
     @guarded
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        self._end_batch(batch, {**(logs or {}), **summed_batches(self.model.optimizer)})
+        # With JAX, `self.model` would copy the state of the training into the model.
+        optimizer = getattr(self._watched_model, "optimizer", None)
+        self._end_batch(batch, {**(logs or {}), **summed_batches(optimizer)})
 
     @guarded
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -238,6 +240,8 @@ include_regex, include_collections, save_all, include_workers
         if not self._running:
             self._finish_step()
             self._leave(everything=False)
+            if self._is_closed:
+                self._forget()
 
     def _begin_batch(self, mode: ModeKeys) -> None:
         rate = self._read_learning_rate(mode)
