@@ -73,7 +73,7 @@ class Way:
 
     is_live: bool = True
     registers: bool = True
-    interval: int = 500  # of what is saved
+    interval: int = 500  # steps between two that are saved
 
     def settings(self) -> dict[str, Any]:
         saved = ["losses"] if self.is_live else ["losses", "weights", "biases", "gradients"]

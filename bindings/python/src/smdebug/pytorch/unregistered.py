@@ -80,7 +80,7 @@ class _Known:
 class Unregistered:
     """Tells the learning rates of the optimizers that update registered models, as they change."""
 
-    #: How many steps' gradients an update applies: as the last one did, or more by now.
+    #: How many steps' gradients an update applies: those of the last one, or of the sum so far.
     summed = 1
 
     def __init__(self) -> None:
