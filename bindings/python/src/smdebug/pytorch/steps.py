@@ -414,7 +414,7 @@ class StepHook(FrameworkHook):
 
     @guarded
     def _on_sum(self, gradients: GradientSum, is_added: bool) -> None:
-        """Tells rules, and the trial, of how many steps the gradients are that an update applies."""
+        """Tells rules, and the trial, how many steps' gradients an update applies."""
         if self._optimizers or self._missing_updates.set_aside:
             return
         before = self._unregistered.summed

@@ -18,7 +18,7 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 class UpdateHook(StepHook):
     """Records what optimizers update: parameters, gradients, settings, changes and states.
 
-    Of optimizers that are not registered, rules hear the settings, and when they update.
+    Rules also hear the learning rates of optimizers that are not registered.
     """
 
     # ---- registered optimizers -----------------------------------------------------------
@@ -129,7 +129,7 @@ class UpdateHook(StepHook):
             self._late.end_guard()
 
     def _may_collect(self, kind: str, names: Tuple[str, ...]) -> bool:
-        """Returns False if nothing of a kind is collected, so that no parameter is looked at."""
+        """Returns False if nothing of a kind is collected: then no parameter need be read."""
         key = (kind, names)
         if key not in self._kinds_collected:
             examples = (f"{kind}{name}/exp_avg" for name in names)
