@@ -4,7 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "base/strings.h"
 #include "rules/support/tensor_names.h"
+#include "rules/support/told.h"
 
 namespace smdebug::rules {
 
@@ -53,11 +55,39 @@ LeftOut FindLeftOut(std::map<std::string, UpdatedWeight> &parameters, int64_t pa
     const bool is_due = parameter.without_gradient >= patience;
     // At the first step, no weight has changed yet.
     if (!is_due || parameter.records < 2 || std::exchange(parameter.is_told, true)) continue;
-    found.due.push_back(&parameter);
+    (parameter.is_uncalled ? found.uncalled : found.due).push_back(&parameter);
   }
-  std::stable_partition(found.due.begin(), found.due.end(),
-                        [](const UpdatedWeight *each) { return each->is_missing; });
+  for (auto *each : {&found.due, &found.uncalled}) {
+    std::stable_partition(each->begin(), each->end(),
+                          [](const UpdatedWeight *weight) { return weight->is_missing; });
+  }
   return found;
+}
+
+Finding FindingOfLeftOut(const std::string &worker, const std::vector<const UpdatedWeight *> &due,
+                         int64_t patience, bool is_to_update) {
+  const UpdatedWeight &first = *due[0];
+  return FindingOf(
+      {worker, first.name}, "no_gradient", static_cast<double>(first.without_gradient),
+      static_cast<double>(patience),
+      StrCat("'", first.name, "' had no gradient at ", first.without_gradient,
+             " steps at which other weights had one",
+             is_to_update ? ", though an optimizer is to update it" : "",
+             due.size() > 1 ? StrCat("; nor had ", due.size() - 1, " others") : std::string()));
+}
+
+Finding LookAtUncalled(const std::string &worker,
+                       const std::vector<const UpdatedWeight *> &uncalled, int64_t patience) {
+  const UpdatedWeight &first = *uncalled[0];
+  Finding look = FindingOf(
+      {worker, first.name}, "not_called", static_cast<double>(first.without_gradient),
+      static_cast<double>(patience),
+      StrCat("the model does not call the layer of '", first.name, "'",
+             uncalled.size() > 1 ? StrCat(", nor those of ", uncalled.size() - 1, " other weights")
+                                 : std::string(),
+             ": remove what it does not need, or call it"));
+  look.level = Level::kWorthALook;
+  return look;
 }
 
 }  // namespace smdebug::rules

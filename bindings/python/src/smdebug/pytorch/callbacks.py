@@ -27,6 +27,7 @@ __all__ = [
     "BeforeModel",
     "OnGradient",
     "OnHeldGradient",
+    "OnUse",
     "changes_inputs",
 ]
 
@@ -206,6 +207,20 @@ class AfterLoss(AfterForward):
             self._hook._loss_graphs.note_module(self.name, module, inputs)
         else:  # A class of one's own calls functions, or modules that are not registered.
             self._hook._loss_graphs.save(self.name, rest[-1])
+
+
+class OnUse(_Callback):
+    """Is called when a layer is called, or a gradient of it is computed: calls `note` then."""
+
+    __slots__ = ("_note",)
+
+    def __init__(self, note: Callable[[], None]) -> None:
+        super().__init__(None)
+        self._note = note
+
+    def __call__(self, *unused: Any) -> None:
+        if not is_compiling():
+            self._note()
 
 
 class OnGradient(_Callback):

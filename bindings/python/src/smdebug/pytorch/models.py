@@ -11,7 +11,13 @@ from smdebug.core.utils import import_framework
 from smdebug.pytorch.outside import parameters_outside
 from smdebug.pytorch.parameters import NamedParameters, path_of
 
-__all__ = ["RegisteredModel", "called_parts", "collection_of_inputs", "module_name"]
+__all__ = [
+    "RegisteredModel",
+    "called_parts",
+    "collection_of_inputs",
+    "has_forward",
+    "module_name",
+]
 
 _NORMALISE_SAMPLES = ("BatchNorm", "LazyBatchNorm")
 _SUMS = ("Conv", "LazyConv", "LazyLinear", "Linear")
@@ -35,7 +41,7 @@ def collection_of_inputs(module: Any) -> Optional[str]:
     "normalised_inputs" if its first part with a state does, "normalised_first_outputs" if a batch
     normalisation follows that part.
     """
-    parts = (part for part in module.modules() if _has_own_state(part)) if module else iter(())
+    parts = iter([] if module is None else [part for part in module.modules() if _has_own_state(part)])
     first, second = (type(next(parts, None)).__name__ for _ in range(2))
     if first.startswith(_NORMALISE):
         return "normalised_inputs"
@@ -52,12 +58,13 @@ def called_parts(module: Any) -> List[Any]:
 
     A `ModuleDict` has none, nor a class that only holds modules.
     """
-    if _has_forward(module):
+    if has_forward(module):
         return [module]
     return [part for child in module.children() for part in called_parts(child)]
 
 
-def _has_forward(module: Any) -> bool:
+def has_forward(module: Any) -> bool:
+    """Returns False for a module that is not called, as a `ParameterList`."""
     # What a class without one inherits has this name in all versions of PyTorch.
     return getattr(module.forward, "__name__", "") != "_forward_unimplemented"
 
@@ -101,7 +108,7 @@ class RegisteredModel:
         #: Whether a stage of a pipeline has called it.
         self.is_stage = False
         #: Whether its parts are called, and not it itself: see `called_parts`.
-        self.is_in_parts = not _has_forward(module)
+        self.is_in_parts = not has_forward(module)
         self._first: Optional[Callable[[], Any]] = None  # the part that was called first
         #: Whether the hook has seen a call of it.
         self.was_called = False

@@ -22,6 +22,7 @@ from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import MissingUpdates, WatchedOptimizer
 from smdebug.pytorch.shards import Parts
 from smdebug.pytorch.torch_state import in_backward, is_generating, is_probing, was_compiled
+from smdebug.pytorch.uncalled import UncalledLayers
 from smdebug.pytorch.unregistered import Unregistered
 
 __all__ = ["StepHook"]
@@ -105,6 +106,12 @@ class StepHook(FrameworkHook):
     # What the collection "frozen" holds for: for each model, its parameters, and which need a
     # gradient.
     _frozen_of: Any = None
+
+    @cached_property
+    def _uncalled(self) -> UncalledLayers:
+        return UncalledLayers()
+
+    _uncalled_told = 0  # parameters
 
     @cached_property
     def _parts(self) -> Parts:
@@ -218,8 +225,11 @@ class StepHook(FrameworkHook):
         """Ends the open step, and begins the next one of the mode."""
         # Rules learn of frozen parameters when a step is saved or evaluated: of a change between
         # other steps, at the next one.
+        if self._is_training:
+            self._uncalled.end_step(self._shown)
         if self._is_saving or not self._is_prepared:
             self._tell_frozen()
+            self._tell_uncalled()
         self._is_saving = False
         self._takes_on_return = (
             was_called and self._late.expects and not self._waits and not self._takes_on_return
@@ -357,6 +367,8 @@ class StepHook(FrameworkHook):
         if model in self._shown:
             return
         self._shown.add(model)
+        if self._is_training:
+            self._uncalled.begin_call(model)
         if not self._is_saving:
             model.forget_parameters()
             return
@@ -442,6 +454,12 @@ class StepHook(FrameworkHook):
             for name, parameter in model.named()
             if not parameter.requires_grad
         )
+
+    def _tell_uncalled(self) -> None:
+        """Tells rules which parameters are those of layers that a model does not call."""
+        if len(self._uncalled.names) != self._uncalled_told:
+            self._uncalled_told = len(self._uncalled.names)
+            self._fill("not_called", self._uncalled.names)
 
     def _save_settings(self, named: Sequence[Tuple[str, Any]]) -> None:
         for name, value in named:
