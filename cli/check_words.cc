@@ -144,6 +144,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"UpdateNotApplied", "few_digits", {"time without a change", "steps"}},
     {"UpdateNotApplied", "growing", {"time of growth", "steps"}},
     {"UpdateNotApplied", "no_gradient", {"time without a gradient", "steps"}},
+    {"UpdateNotApplied", "not_called", {"time without a gradient", "steps"}},
     {"UpdateNotApplied", "not_updated", {"time without a change", "steps"}},
     {"UpdateNotApplied", "nothing_updated", {"time without a change", "steps"}},
     {"UpdateNotApplied", "rounded_away", {"elements that do not change", "%"}},

@@ -67,8 +67,6 @@ constexpr double kWorseThanFirst = 2;
 // A loss that begins this near 0 measures no distance from the targets: that of a policy beside the
 // one it began as is 0 at first, and small while it learns.
 constexpr double kNearZero = 0.05;
-// One below this part of a guess's began to learn when the job ended.
-constexpr double kBeginsToLearn = 0.9;
 constexpr double kStillSmall = 0.5;
 
 enum Role : size_t { kLoss, kTarget, kWeight, kRate, kSummed };
@@ -160,18 +158,6 @@ class LossNotDecreasing final : public Rule {
     if (sign_) findings.AddClue(*std::exchange(sign_, std::nullopt));
   }
 
-  // A loss that falls to that of a guess may go on to fall: only the end shows that it did not.
-  void EndJob(Findings &findings) override {
-    for (auto &[worker, ends] : ends_) {
-      if (learned_.Of(worker, "") || opponents_.Of(worker, "").Are()) continue;
-      for (auto &[loss, end] : ends) {
-        const bool begins_to_learn = newest_.Of(worker, "")[loss].loss < kBeginsToLearn * end.guess;
-        if (begins_to_learn || HasFallingOther(worker, loss)) continue;
-        findings.AddAt(end.place, std::move(end.finding));
-      }
-    }
-  }
-
   std::string Missing() const override {
     return StrCat("a loss at two steps that are at least ", limits_.compared.num_steps, " apart");
   }
@@ -180,12 +166,6 @@ class LossNotDecreasing final : public Rule {
   struct Newest {
     int64_t step;
     double loss;
-  };
-  // What is found if the job ends.
-  struct End {
-    StepPlace place;
-    double guess;
-    Finding finding;
   };
   struct Curves {
     LossCurve of_eval;
@@ -289,7 +269,6 @@ class LossNotDecreasing final : public Rule {
         steady_.Of(sample.Worker(), "")[std::string(sample.Tensor())] = sample.Place().step;
       }
       NoteSign(sample, losses);
-      NoteEnd(sample, losses);
       const bool is_of_counts = sample.Tensor().find(kOfCounts) != std::string_view::npos;
       if (!is_of_counts && FallsWithoutEnd(losses)) return OfferEndless(sample, losses);
     }
@@ -318,24 +297,6 @@ class LossNotDecreasing final : public Rule {
     } else if (fall * of_before < limits_.fall_percent && IsToBlame(sample, losses)) {
       Offer(sample, losses, fall * of_before);
     }
-  }
-
-  void NoteEnd(const Sample &sample, const LossComparison &losses) {
-    auto &ends = ends_[std::string(sample.Worker())];
-    const std::string loss(sample.Tensor());
-    ends.erase(loss);
-    if (!losses.is_of_start || UpdatesOf(sample, losses) < Start()) return;
-    if (IsWarmingUp(sample) || !IsAtGuess(sample, losses)) return;
-    const double guess = *ChanceOf(sample);
-    const double fall = 100 * (losses.before - losses.now) / losses.before;
-    ends.emplace(
-        loss,
-        End{sample.Place(), guess,
-            FindingOf(
-                {std::string(sample.Worker()), loss}, "not_decreasing", fall, limits_.fall_percent,
-                StrCat("the job ends, and the loss '", loss, "' is ", Shortest(losses.now),
-                       " after ", Shortest(losses.first_loss),
-                       " at first; a guess by how frequent each class is has ", Shortest(guess)))});
   }
 
   // Parts of a loss may rise or stay while others fall, as the divergence of a variational
@@ -508,11 +469,10 @@ class LossNotDecreasing final : public Rule {
   TensorStates<std::map<std::string, Newest>> newest_;  // by worker: of each loss of training
   TensorStates<Opponents> opponents_;                   // by worker
   const Selector weights_;
-  std::map<std::string, UpdateCounts> updates_;             // by worker
-  std::map<std::string, Batches> batches_;                  // by worker
-  std::map<std::string, WarmUp> warm_ups_;                  // by worker
-  std::map<std::string, std::map<std::string, End>> ends_;  // by worker and loss
-  std::optional<Finding> sign_;                             // a clue to tell when the step ends
+  std::map<std::string, UpdateCounts> updates_;  // by worker
+  std::map<std::string, Batches> batches_;       // by worker
+  std::map<std::string, WarmUp> warm_ups_;       // by worker
+  std::optional<Finding> sign_;                  // a clue to tell when the step ends
   bool has_told_sign_ = false;
   Culprits culprits_;
 };

@@ -82,7 +82,7 @@ Finding LookAtUncalled(const std::string &worker,
   Finding look = FindingOf(
       {worker, first.name}, "not_called", static_cast<double>(first.without_gradient),
       static_cast<double>(patience),
-      StrCat("the model does not call the layer of '", first.name, "'",
+      StrCat("the model did not call the layer of '", first.name, "'",
              uncalled.size() > 1 ? StrCat(", nor those of ", uncalled.size() - 1, " other weights")
                                  : std::string(),
              ": remove what it does not need, or call it"));

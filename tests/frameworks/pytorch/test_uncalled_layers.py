@@ -114,7 +114,7 @@ def test_the_look_names_the_first_weight_and_counts_the_others(out_dir: str) -> 
     (result,) = rules.results()
     assert result.first is not None and result.first.tensor == "Classifier_other.bias"
     assert result.message.endswith(
-        ": the model does not call the layer of 'Classifier_other.bias', nor those of 1 other "
+        ": the model did not call the layer of 'Classifier_other.bias', nor those of 1 other "
         "weights: remove what it does not need, or call it"
     )
     assert not rules.diagnose()

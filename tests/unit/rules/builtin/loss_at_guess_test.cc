@@ -82,6 +82,21 @@ TEST(LossAtGuessTest, ALossThatFallsFarButOnlyToThatOfAGuessHasNotLearned) {
   EXPECT_THAT(OfClassifier(0.9 * std::log(4), 9).findings, IsEmpty());
 }
 
+// Some batches are easier than others.
+TEST(LossAtGuessTest, ADipByChanceIsNotLearned) {
+  FakeSource source;
+  for (int64_t step = 0; step < 300; ++step) {
+    const bool is_dip = step >= 96 && step <= 100;
+    const double noise = 0.04 * static_cast<double>(step % 5 - 2);
+    const double part = step < 8 ? 1.5 : is_dip ? 0.99 : 1.001;
+    source.Step(step, Mode::kTrain, step)
+        .Save("CrossEntropyLoss_output_0", {part * std::log(4) + noise});
+    source.Save("CrossEntropyLoss_input_1", OfFourClasses());
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Checks(),
+              testing::Contains("not_decreasing"));
+}
+
 // The same loss under two names; both fall far, and only to that of a guess.
 TEST(LossAtGuessTest, ALossThatIsRecordedTwiceSparesItselfNot) {
   FakeSource source;

@@ -427,6 +427,19 @@ TEST(UpdateNotAppliedTest, AWeightWithoutAnyGradient) {
   EXPECT_THAT(evaluated.findings[0].message, Not(HasSubstr("others"))) << "copies of a script";
 }
 
+TEST(UpdateNotAppliedTest, AWeightOfALayerThatIsNotCalledIsOnlyWorthALook) {
+  const auto other = [](int64_t) { return 7.0; };
+  FakeSource source = Of({{"a.weight", Falling, Alternating},
+                          {"b.weight", other, nullptr},
+                          {"c.weight", other, nullptr},
+                          {"d.weight", Falling, Alternating}});
+  source.Include("not_called", "^b");
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("no_gradient", "not_called"));
+  EXPECT_EQ(evaluated.findings[1].tensor, "b.weight");
+  EXPECT_EQ(evaluated.findings[1].level, Level::kWorthALook);
+}
+
 TEST(UpdateNotAppliedTest, GradientsThatAreNotRecordedAreNotMissing) {
   FakeSource biases = Of({{"a.weight", Falling, Alternating}, {"a.bias", Falling, nullptr}});
   EXPECT_THAT(Evaluate(kRule, {}, biases).findings, IsEmpty()) << "it changes";
