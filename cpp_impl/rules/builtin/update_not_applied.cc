@@ -31,8 +31,8 @@ enum Role : size_t {
   kResetGradients,  // which the hook has seen the script reset
   kGradients,
   kFrozen,
-  kThawed,    // weights that were frozen for a part of the training
-  kUncalled,  // weights of layers that the model does not call
+  kThawed,  // weights that were frozen for a part of the training
+  kUnused,  // weights of layers that the model does not use
   kWeights,
   kBatches,
   kHeld,
@@ -128,7 +128,7 @@ class UpdateNotApplied final : public Rule {
       if (parameter.name != name) parameter.name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.was_frozen |= role == kThawed;
-      parameter.is_uncalled = role == kUncalled;
+      parameter.is_unused = role == kUnused;
       parameter.now = FingerprintOf(sample);
       if (!parameter.first) parameter.first = parameter.now;
       parameter.has_changed |= parameter.now != parameter.first;
@@ -478,15 +478,15 @@ class UpdateNotApplied final : public Rule {
     }
     if (!is_any_left_out) return;
     const int64_t patience = limits_.patience_gradient;
-    const auto [due, uncalled, without, with, has_telling] = FindLeftOut(parameters, patience);
-    if ((due.empty() && uncalled.empty()) || !has_telling) return;
+    const auto [due, unused, without, with, has_telling] = FindLeftOut(parameters, patience);
+    if ((due.empty() && unused.empty()) || !has_telling) return;
     NoteEvaluated();
     // Who freezes most of a model, as for adapters, means it, unless an optimizer has it.
     const bool is_to_update =
-        (due.empty() ? uncalled : due)[0]->is_missing || optimizers_[worker].HasVainOne();
+        (due.empty() ? unused : due)[0]->is_missing || optimizers_[worker].HasVainOne();
     if (without > with && !is_to_update) return;
     if (!due.empty()) findings.Add(FindingOfLeftOut(worker, due, patience, is_to_update));
-    if (!uncalled.empty()) findings.Add(LookAtUncalled(worker, uncalled, patience));
+    if (!unused.empty()) findings.Add(LookAtUnused(worker, unused, patience));
   }
 
   static void Add(const std::string &worker, const std::string &tensor, std::string_view check,
@@ -561,7 +561,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector frozen,
                        Selector::Make({"frozen"}, parameters.List("frozen_regex")));
   SMD_ASSIGN_OR_RETURN(Selector thawed, Selector::Make({"once_frozen"}, {}));
-  SMD_ASSIGN_OR_RETURN(Selector uncalled, Selector::Make({"not_called"}, {}));
+  SMD_ASSIGN_OR_RETURN(Selector unused, Selector::Make({"not_used"}, {}));
   SMD_ASSIGN_OR_RETURN(Selector batches,
                        Selector::Make({}, {std::string(kModelInputs), std::string(kLossTargets)}));
   SMD_ASSIGN_OR_RETURN(Selector held, Selector::Make({}, {std::string(kHeldGradients)}));
@@ -571,7 +571,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector summed, Selector::Make({}, {std::string(kBatchesPerUpdate)}));
   return std::unique_ptr<Rule>(std::make_unique<UpdateNotApplied>(
       Roles({std::move(reset), std::move(gradients), std::move(frozen), std::move(thawed),
-             std::move(uncalled), std::move(weights), std::move(batches), std::move(held),
+             std::move(unused), std::move(weights), std::move(batches), std::move(held),
              std::move(missing), std::move(idle), std::move(rates), std::move(summed)}),
       limits));
 }

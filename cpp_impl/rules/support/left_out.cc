@@ -55,9 +55,14 @@ LeftOut FindLeftOut(std::map<std::string, UpdatedWeight> &parameters, int64_t pa
     const bool is_due = parameter.without_gradient >= patience;
     // At the first step, no weight has changed yet.
     if (!is_due || parameter.records < 2 || std::exchange(parameter.is_told, true)) continue;
-    (parameter.is_uncalled ? found.uncalled : found.due).push_back(&parameter);
+    (parameter.is_unused ? found.unused : found.due).push_back(&parameter);
   }
-  for (auto *each : {&found.due, &found.uncalled}) {
+  // What comes after a layer that was cut off is no other fault.
+  if (!found.due.empty()) {
+    found.due.insert(found.due.end(), found.unused.begin(), found.unused.end());
+    found.unused.clear();
+  }
+  for (auto *each : {&found.due, &found.unused}) {
     std::stable_partition(each->begin(), each->end(),
                           [](const UpdatedWeight *weight) { return weight->is_missing; });
   }
@@ -76,16 +81,16 @@ Finding FindingOfLeftOut(const std::string &worker, const std::vector<const Upda
              due.size() > 1 ? StrCat("; nor had ", due.size() - 1, " others") : std::string()));
 }
 
-Finding LookAtUncalled(const std::string &worker,
-                       const std::vector<const UpdatedWeight *> &uncalled, int64_t patience) {
-  const UpdatedWeight &first = *uncalled[0];
+Finding LookAtUnused(const std::string &worker, const std::vector<const UpdatedWeight *> &unused,
+                     int64_t patience) {
+  const UpdatedWeight &first = *unused[0];
   Finding look = FindingOf(
-      {worker, first.name}, "not_called", static_cast<double>(first.without_gradient),
+      {worker, first.name}, "not_used", static_cast<double>(first.without_gradient),
       static_cast<double>(patience),
-      StrCat("the model did not call the layer of '", first.name, "'",
-             uncalled.size() > 1 ? StrCat(", nor those of ", uncalled.size() - 1, " other weights")
-                                 : std::string(),
-             ": remove what it does not need, or call it"));
+      StrCat("the loss does not depend on the layer of '", first.name, "'",
+             unused.size() > 1 ? StrCat(", nor those of ", unused.size() - 1, " other weights")
+                               : std::string(),
+             ": remove layers that nothing needs, or use what they return"));
   look.level = Level::kWorthALook;
   return look;
 }

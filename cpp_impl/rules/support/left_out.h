@@ -18,7 +18,8 @@ bool IsLeftOut(const UpdatedWeight &parameter);
 // Weights that had no gradient so far.
 struct LeftOut {
   std::vector<const UpdatedWeight *> due;  // since long enough; those of an optimizer come first
-  std::vector<const UpdatedWeight *> uncalled;  // the same, of layers that the model does not call
+  std::vector<const UpdatedWeight *>
+      unused;  // the same, if all of them are of layers that the model does not use
   int64_t without = 0;
   int64_t with = 0;          // weights that had one
   bool has_telling = false;  // not only biases of zeros, which may be averages of others
@@ -30,7 +31,7 @@ LeftOut FindLeftOut(std::map<std::string, UpdatedWeight> &parameters, int64_t pa
 // Both are for at least one weight.
 Finding FindingOfLeftOut(const std::string &worker, const std::vector<const UpdatedWeight *> &due,
                          int64_t patience, bool is_to_update);
-Finding LookAtUncalled(const std::string &worker,
-                       const std::vector<const UpdatedWeight *> &uncalled, int64_t patience);
+Finding LookAtUnused(const std::string &worker, const std::vector<const UpdatedWeight *> &unused,
+                     int64_t patience);
 
 }  // namespace smdebug::rules

@@ -61,8 +61,8 @@ struct UpdatedWeight {
   int64_t without_gradient = 0;  // steps at which other weights had a gradient
   std::optional<Fingerprint> first;
   bool is_frozen = false;
-  bool was_frozen = false;   // for a part of the training
-  bool is_uncalled = false;  // the model does not call its layer
+  bool was_frozen = false;  // for a part of the training
+  bool is_unused = false;   // its layer is not called, or what it returns is not used
   bool ever_had_gradient = false;
   bool has_changed = false;
   bool is_missing = false;  // an optimizer is to update it, but it has no gradient

@@ -138,7 +138,7 @@ def test_collections(trials, name):
     theirs, ours = (collections(folder / name) for folder in trials)
     assert {**ours["_meta"], "metadata": None} == {**theirs["_meta"], "metadata": None}
     # Others tell rules that read the trial later what the training did.
-    told = {"frozen", "once_frozen", "reset_gradients"}
+    told = {"frozen", "not_used", "once_frozen", "reset_gradients"}
     assert set(ours["collections"]) - told == set(theirs["collections"])
     for key, expected in theirs["collections"].items():
         found = ours["collections"][key]

@@ -25,9 +25,10 @@ __all__ = [
     "AfterModel",
     "BeforeInplace",
     "BeforeModel",
+    "OnAnyGradient",
+    "OnCall",
     "OnGradient",
     "OnHeldGradient",
-    "OnUse",
     "changes_inputs",
 ]
 
@@ -209,8 +210,8 @@ class AfterLoss(AfterForward):
             self._hook._loss_graphs.save(self.name, rest[-1])
 
 
-class OnUse(_Callback):
-    """Is called when a layer is called, or a gradient of it is computed: calls `note` then."""
+class _OnUse(_Callback):
+    """Calls `note` if a layer is used."""
 
     __slots__ = ("_note",)
 
@@ -218,8 +219,30 @@ class OnUse(_Callback):
         super().__init__(None)
         self._note = note
 
-    def __call__(self, *unused: Any) -> None:
-        if not is_compiling():
+
+class OnCall(_OnUse):
+    """Is called when a layer is called, which uses it unless other layers computed its inputs."""
+
+    __slots__ = ()
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        if is_compiling():
+            return
+        needs_gradient = any(getattr(each, "requires_grad", False) for each in inputs)
+        if not (needs_gradient and torch.is_grad_enabled()):
+            self._note()
+
+
+class OnAnyGradient(_OnUse):
+    """Is called when a gradient of a layer's parameter is computed.
+
+    A compiled graph may compute none, and call this.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, gradient: Any) -> None:
+        if gradient is not None:
             self._note()
 
 

@@ -386,7 +386,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             handle.remove()
         self._handles.clear()
         self._occasional.forget()
-        self._uncalled.forget()
+        self._unused.forget()
         self._loss_graphs.forget()
         for model in self._models:
             model.forget_gradients()

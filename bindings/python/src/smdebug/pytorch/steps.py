@@ -22,8 +22,8 @@ from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import MissingUpdates, WatchedOptimizer
 from smdebug.pytorch.shards import Parts
 from smdebug.pytorch.torch_state import in_backward, is_generating, is_probing, was_compiled
-from smdebug.pytorch.uncalled import UncalledLayers
 from smdebug.pytorch.unregistered import Unregistered
+from smdebug.pytorch.unused import UnusedLayers
 
 __all__ = ["StepHook"]
 
@@ -108,10 +108,10 @@ class StepHook(FrameworkHook):
     _frozen_of: Any = None
 
     @cached_property
-    def _uncalled(self) -> UncalledLayers:
-        return UncalledLayers()
+    def _unused(self) -> UnusedLayers:
+        return UnusedLayers()
 
-    _uncalled_told = 0  # parameters
+    _unused_told = 0  # parameters
 
     @cached_property
     def _parts(self) -> Parts:
@@ -226,10 +226,10 @@ class StepHook(FrameworkHook):
         # Rules learn of frozen parameters when a step is saved or evaluated: of a change between
         # other steps, at the next one.
         if self._is_training:
-            self._uncalled.end_step(self._shown)
+            self._unused.end_step(self._shown)
         if self._is_saving or not self._is_prepared:
             self._tell_frozen()
-            self._tell_uncalled()
+            self._tell_unused()
         self._is_saving = False
         self._takes_on_return = (
             was_called and self._late.expects and not self._waits and not self._takes_on_return
@@ -368,7 +368,7 @@ class StepHook(FrameworkHook):
             return
         self._shown.add(model)
         if self._is_training:
-            self._uncalled.begin_call(model)
+            self._unused.begin_call(model)
         if not self._is_saving:
             model.forget_parameters()
             return
@@ -455,11 +455,11 @@ class StepHook(FrameworkHook):
             if not parameter.requires_grad
         )
 
-    def _tell_uncalled(self) -> None:
-        """Tells rules which parameters are those of layers that a model does not call."""
-        if len(self._uncalled.names) != self._uncalled_told:
-            self._uncalled_told = len(self._uncalled.names)
-            self._fill("not_called", self._uncalled.names)
+    def _tell_unused(self) -> None:
+        """Tells rules which parameters are those of layers that a model does not use."""
+        if len(self._unused.names) != self._unused_told:
+            self._unused_told = len(self._unused.names)
+            self._fill("not_used", self._unused.names)
 
     def _save_settings(self, named: Sequence[Tuple[str, Any]]) -> None:
         for name, value in named:

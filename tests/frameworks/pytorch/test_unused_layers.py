@@ -1,4 +1,4 @@
-"""Weights of layers that a model does not call need no gradient; those of other layers do."""
+"""Weights of layers that the loss does not depend on need no gradient; those of others do."""
 
 from __future__ import annotations
 
@@ -20,38 +20,42 @@ STEPS = 20
 class Classifier(nn.Module):
     """A layer, another one that a test decides about, and a head."""
 
-    def __init__(self, other: Callable[[nn.Module, Tensor], Tensor]) -> None:
+    def __init__(self, use: Callable[[Any, Tensor], Tensor]) -> None:
         super().__init__()
         self.body = nn.Linear(8, 8)
         self.other = nn.Linear(8, 8)
         self.head = nn.Linear(8, 2)
-        self._use = other
+        self._use = use
         self.calls = 0
 
     def forward(self, x: Tensor) -> Tensor:
-        x = self.body(x)
-        return self.head(x + self._use(self, x))
+        return self.head(self._use(self, self.body(x)))
 
 
 def not_called(model: Any, x: Tensor) -> Tensor:
-    return torch.zeros_like(x)
+    return x
+
+
+def without_effect(model: Any, x: Tensor) -> Tensor:
+    model.other(x)
+    return x
 
 
 def called(model: Any, x: Tensor) -> Tensor:
-    return model.other(x)
+    return x + model.other(x)
 
 
 def called_later(model: Any, x: Tensor) -> Tensor:
     model.calls += 1
-    return model.other(x) if model.calls > STEPS // 2 else torch.zeros_like(x)
+    return called(model, x) if model.calls > STEPS // 2 else x
 
 
-def detached(model: Any, x: Tensor) -> Tensor:
-    return model.other(x).detach()
+def after_a_cut(model: Any, x: Tensor) -> Tensor:
+    return called(model, x.detach())
 
 
 def used_by_a_function(model: Any, x: Tensor) -> Tensor:
-    return F.linear(x, model.other.weight, model.other.bias)
+    return x + F.linear(x, model.other.weight, model.other.bias)
 
 
 def train(model: nn.Module, out_dir: str, is_registered: bool = True, **settings: Any) -> RuleSet:
@@ -82,13 +86,14 @@ def found(rules: RuleSet) -> Dict[str, Level]:
 @pytest.mark.parametrize(
     ("use", "expected"),
     [
-        (not_called, {"not_called": Level.WORTH_A_LOOK}),
+        (not_called, {"not_used": Level.WORTH_A_LOOK}),
+        (without_effect, {"not_used": Level.WORTH_A_LOOK}),
         (called, {}),
-        (detached, {"no_gradient": Level.FINDING}),
+        (after_a_cut, {"no_gradient": Level.FINDING}),
         (used_by_a_function, {}),
     ],
 )
-def test_a_layer_without_gradients_is_at_fault_if_it_is_called(
+def test_a_layer_without_gradients_is_at_fault_if_the_loss_is_to_depend_on_it(
     use: Callable[..., Tensor], expected: Dict[str, Level], is_registered: bool, out_dir: str
 ) -> None:
     rules = train(
@@ -103,7 +108,7 @@ def test_a_layer_without_gradients_is_at_fault_if_it_is_called(
 
 def test_a_layer_that_is_called_later_is_not_at_fault(out_dir: str) -> None:
     rules = train(Classifier(called_later), out_dir, include_collections=["weights", "gradients"])
-    assert found(rules) == {"not_called": Level.WORTH_A_LOOK}
+    assert found(rules) == {"not_used": Level.WORTH_A_LOOK}
     stored = RuleSet().add("UpdateNotApplied")
     list(stored.evaluate(smd.create_trial(out_dir)))
     assert found(stored).get("no_gradient") is None
@@ -114,8 +119,8 @@ def test_the_look_names_the_first_weight_and_counts_the_others(out_dir: str) -> 
     (result,) = rules.results()
     assert result.first is not None and result.first.tensor == "Classifier_other.bias"
     assert result.message.endswith(
-        ": the model did not call the layer of 'Classifier_other.bias', nor those of 1 other "
-        "weights: remove what it does not need, or call it"
+        ": the loss does not depend on the layer of 'Classifier_other.bias', nor those of 1 other "
+        "weights: remove layers that nothing needs, or use what they return"
     )
     assert not rules.diagnose()
 
@@ -135,7 +140,7 @@ def test_attention_and_lists_of_parameters_are_used_without_a_call(out_dir: str)
 
     rules = train(Mixed(), out_dir)
     assert found(rules) == {}
-    assert "not_called" not in smd.create_trial(out_dir).collections()
+    assert "not_used" not in smd.create_trial(out_dir).collections()
 
 
 def test_a_model_is_copied_and_pickled_in_its_first_steps(out_dir: str) -> None:
@@ -162,14 +167,23 @@ def test_the_callbacks_are_gone_after_two_steps(out_dir: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(torch, "compile"), reason="PyTorch 1 compiles nothing")
-def test_a_compiled_model_tells_nothing_of_its_layers(out_dir: str) -> None:
-    model = Classifier(not_called)
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        (without_effect, {"not_used": Level.WORTH_A_LOOK}),
+        (called, {}),
+        (after_a_cut, {"no_gradient": Level.FINDING}),
+    ],
+)
+def test_of_a_compiled_model_the_first_layer_is_at_fault(
+    use: Callable[..., Tensor], expected: Dict[str, Level], out_dir: str
+) -> None:
     graphs: List[Any] = []
 
     def backend(graph: Any, examples: Any) -> Any:
         graphs.append(graph)
         return graph.forward
 
-    rules = train(torch.compile(model, backend=backend), out_dir)  # type: ignore[arg-type]
-    assert found(rules) == {"no_gradient": Level.FINDING}
+    rules = train(torch.compile(Classifier(use), backend=backend), out_dir)  # type: ignore[arg-type]
+    assert found(rules) == expected
     assert len(graphs) == 1

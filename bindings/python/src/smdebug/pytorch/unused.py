@@ -1,4 +1,4 @@
-"""The layers that a training does not call: their weights have no gradient, and need none."""
+"""The layers that a training does not use: their weights have no gradient, and need none."""
 
 from __future__ import annotations
 
@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Set
 from weakref import WeakKeyDictionary
 
 from smdebug.core.utils import import_framework
-from smdebug.pytorch.callbacks import OnUse
+from smdebug.pytorch.callbacks import OnAnyGradient, OnCall
 from smdebug.pytorch.models import has_forward
+from smdebug.pytorch.shards import is_distributed
 from smdebug.pytorch.torch_state import was_compiled
 
 if TYPE_CHECKING:
     from smdebug.pytorch.models import RegisteredModel
 
-__all__ = ["UncalledLayers"]
+__all__ = ["UnusedLayers"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 
-class UncalledLayers:
+class UnusedLayers:
     """Finds layers with parameters that the first steps of a training do not use.
 
-    The first step of a model shows which of its layers are called.  The second one shows which
-    others have a gradient all the same: a function may use a layer's weight.  Later steps cost
-    nothing.  A compiled model calls no layer: nothing is known of it.
+    Some are not called.  Of others nobody needs what they return, as of the pooler of a BERT that
+    labels tokens: other layers give them what they compute from, but no gradient comes back.  A
+    first layer without a gradient is no such layer: what it returns was cut off from the loss.
+
+    The first step of a model shows which layers are called, the second one which have a gradient.
+    Later steps cost nothing.  A compiled model calls no layer: all after the first one count as
+    layers that others give what they compute from.
     """
 
     def __init__(self) -> None:
@@ -62,12 +67,14 @@ class _OfModel:
     def __init__(self, model: RegisteredModel) -> None:
         self.steps = 0
         self._handles: Dict[Any, List[Any]] = {}  # of the callbacks, by a reference to the layer
-        module = None if was_compiled(model.key) else model.module
-        for layer in [] if module is None else _layers_with_parameters(module):
-            self._watch(weakref.ref(layer), layer.register_forward_pre_hook)
-
-    def _watch(self, layer: Any, register: Callable[[OnUse], Any]) -> None:
-        self._handles.setdefault(layer, []).append(register(OnUse(partial(self._note_use, layer))))
+        layers = [] if model.module is None else list(model.module.modules())
+        is_compiled = was_compiled(model.key) or any(map(_is_compiled, layers))
+        for layer in _with_parameters(layers[1:])[1 if is_compiled else 0 :]:
+            reference = weakref.ref(layer)
+            on_call = OnCall(partial(self._note_use, reference))
+            # A new callback would make PyTorch compile a model again.
+            handles = [] if is_compiled else [layer.register_forward_pre_hook(on_call)]
+            self._handles[reference] = handles
 
     def _note_use(self, layer: Any) -> None:
         for handle in self._handles.pop(layer, ()):
@@ -76,19 +83,21 @@ class _OfModel:
     def end_step(self, model: RegisteredModel) -> Set[str]:
         """Returns the names of the parameters that are not used, after the last step."""
         self.steps += 1
-        if was_compiled(model.key):
-            self.forget()
-        layers = [layer() for layer in self._handles]
-        unused = [each for layer in layers if layer is not None for each in _trained(layer)]
+        unused = [
+            (reference, each)
+            for reference in list(self._handles)
+            for layer in (reference(),)
+            if layer is not None
+            for each in _trained(layer)
+        ]
         if self.steps < _STEPS:
-            for reference in list(self._handles):
-                layer = reference()
-                for parameter in () if layer is None else _trained(layer):
-                    self._watch(reference, parameter.register_hook)
+            for reference, each in unused:
+                on_gradient = OnAnyGradient(partial(self._note_use, reference))
+                self._handles[reference].append(each.register_hook(on_gradient))
             return set()
         self.forget()
         names = model.names() if unused else {}
-        return {names[id(each)] for each in unused if id(each) in names}
+        return {names[id(each)] for _, each in unused if id(each) in names}
 
     def forget(self) -> None:
         for layer in list(self._handles):
@@ -99,13 +108,14 @@ def _trained(layer: Any) -> List[Any]:
     return [each for each in layer.parameters(recurse=False) if each.requires_grad]
 
 
-def _layers_with_parameters(model: Any) -> List[Any]:
-    """Returns the layers in a model that hold parameters of their own; none if a part of the model
-    is compiled, as a new callback would make PyTorch compile it again."""
-    layers = list(model.modules())
-    if any(_is_compiled(layer) for layer in layers):
-        return []
-    return [each for each in layers[1:] if has_forward(each) and _trained(each)]
+def _with_parameters(layers: List[Any]) -> List[Any]:
+    """Returns the layers that hold parameters of their own.
+
+    Returns none if processes share a parameter, as its gradient then comes in another way.
+    """
+    found = [each for each in layers if has_forward(each) and _trained(each)]
+    shared = any(is_distributed(each) for layer in found for each in _trained(layer))
+    return [] if shared else found
 
 
 def _is_compiled(layer: Any) -> bool:
