@@ -265,7 +265,7 @@ measure-rules: python
 # The same on trainings whose writers knew nothing of the rules: an hour of one core.
 measure-strangers: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest keras3
-	@for writer in fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth; do $(CACHE)/frameworks/pytorch-newest/bin/python -W ignore \
+	@for writer in fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth; do $(CACHE)/frameworks/pytorch-newest/bin/python -W ignore \
 	    tests/rules/strangers/measure.py --writer $$writer || exit 1; done
 	@$(CACHE)/frameworks/keras3/bin/python -W ignore tests/rules/strangers/measure.py --keras
 

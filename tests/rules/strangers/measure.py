@@ -32,7 +32,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 HERE = Path(__file__).parent
 WRITERS = (
     "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth",
-    "fourteenth", "fifteenth",
+    "fourteenth", "fifteenth", "sixteenth",
 )  # fmt: skip
 sys.path.append(str(HERE.parent))
 
