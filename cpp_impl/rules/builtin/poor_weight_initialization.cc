@@ -12,6 +12,7 @@
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
 #include "rules/support/told.h"
+#include "rules/support/unused_gradients.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -71,6 +72,8 @@ class Beginning {
   }
 
   void AddGradient(const Sample &sample) {
+    const bool is_zero = IsZero(sample);
+    unused_.Note(sample.Tensor(), IsOfLayer(sample), is_zero);
     // A bias that a later normalisation cancels has no gradient.  This does no harm.
     if (options_.layers_only && !IsOfLayer(sample)) return;
     if (options_.loss_scaling && !IsFinite(sample)) {
@@ -84,6 +87,7 @@ class Beginning {
     if (!ends) return;
     const double range = (*ends)[1] - (*ends)[0];
     if (options_.layers_only && range == 0 && IsSparse(sample)) return;
+    if (options_.layers_only && is_zero && unused_.IsOneOf(sample.Tensor())) return;
     if (!narrowest_.IsKnown() || range < narrowest_.value) narrowest_.Take(sample, range);
   }
 
@@ -165,6 +169,10 @@ class Beginning {
   bool HadWideGradients() const { return had_wide_gradients_; }
 
  private:
+  static bool IsZero(const Sample &sample) {
+    const tensor::Statistics *statistics = sample.GetStatistics();
+    return statistics != nullptr && statistics->zero_count == statistics->count;
+  }
   // Few rows of an embedding have a gradient in one step, and few weights that pruning has left.
   static bool IsSparse(const Sample &sample) {
     const tensor::Statistics *statistics = sample.GetStatistics();
@@ -218,7 +226,8 @@ class Beginning {
   int64_t activations_ = 0;
   Extreme least_, most_;  // variances
   Extreme narrowest_;     // gradient
-  Extreme stuck_;         // loss
+  UnusedGradients unused_;
+  Extreme stuck_;  // loss
   std::map<std::string, Loss> losses_;
   std::vector<std::pair<std::string, double>> losses_now_;
   TensorStates<Targets> targets_;  // by loss

@@ -13,6 +13,7 @@
 #include "rules/support/roles.h"
 #include "rules/support/sample_states.h"
 #include "rules/support/tensor_names.h"
+#include "rules/support/unused_gradients.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -256,6 +257,7 @@ class VanishingGradient final : public Rule {
 
  private:
   struct State {
+    bool is_known = false;
     bool was_there = false;  // was non-zero at least once
     int64_t steps = 0;       // consecutive steps at which it was too small
   };
@@ -279,6 +281,7 @@ class VanishingGradient final : public Rule {
   };
   struct Worker {
     OuterLayers layers;
+    UnusedGradients unused;
     Silence silence;  // of this step
     Losses losses;
     SmallRatio ratio;
@@ -298,10 +301,13 @@ class VanishingGradient final : public Rule {
     Worker &worker = WorkerOf(sample);
     worker.silence.Add(*mean);
     if (options_.ratio && sample.Role() == kGradient) worker.layers.AddGradient(sample, *mean);
+    State &state = states_.Of(sample);
+    if (!std::exchange(state.is_known, true) || (*mean != 0 && !state.was_there)) {
+      worker.unused.Note(sample.Tensor(), IsOfLayer(sample), *mean == 0);
+    }
+    state.was_there = state.was_there || *mean != 0;
     // A bias that a later normalisation cancels has no gradient.  This does no harm.
     if (options_.layers_only && !IsOfLayer(sample)) return;
-    State &state = states_.Of(sample);
-    state.was_there = state.was_there || *mean != 0;
     // A gradient that was never there tells of a broken loss, even if that is 0.
     const bool is_small =
         *mean < options_.threshold && !(state.was_there && IsSpared(sample, *mean));
@@ -312,8 +318,10 @@ class VanishingGradient final : public Rule {
     // A number for each row may be a bias that a loss of differences cancels.
     const bool is_column =
         form != nullptr && form->shape.size() == 2 && form->shape[1] == 1 && form->shape[0] > 1;
-    const Level level = options_.layers_only && !state.was_there && is_column ? Level::kWorthALook
-                                                                              : Level::kFinding;
+    const bool may_be_unused =
+        !state.was_there && (is_column || worker.unused.IsOneOf(sample.Tensor()));
+    const Level level =
+        options_.layers_only && may_be_unused ? Level::kWorthALook : Level::kFinding;
     culprits_.Offer(sample, {-*mean, *mean, options_.threshold, check, level}, [&] {
       if (!state.was_there) {
         return StrCat("the gradient '", sample.Tensor(),
