@@ -478,15 +478,19 @@ class UpdateNotApplied final : public Rule {
     }
     if (!is_any_left_out) return;
     const int64_t patience = limits_.patience_gradient;
-    const auto [due, unused, without, with, has_telling] = FindLeftOut(parameters, patience);
+    auto [due, unused, without, with, has_telling] = FindLeftOut(parameters, patience);
     if ((due.empty() && unused.empty()) || !has_telling) return;
     NoteEvaluated();
     // Who freezes most of a model, as for adapters, means it, unless an optimizer has it.
-    const bool is_to_update =
-        (due.empty() ? unused : due)[0]->is_missing || optimizers_[worker].HasVainOne();
-    if (without > with && !is_to_update) return;
-    if (!due.empty()) findings.Add(FindingOfLeftOut(worker, due, patience, is_to_update));
-    if (!unused.empty()) findings.Add(LookAtUnused(worker, unused, patience));
+    const bool is_vain = optimizers_[worker].HasVainOne();
+    const bool is_to_update = is_vain || (!due.empty() && due[0]->is_missing);
+    if (!due.empty() && (without <= with || is_to_update)) {
+      // What comes after a layer that was cut off is no other fault.
+      due.insert(due.end(), unused.begin(), unused.end());
+      findings.Add(FindingOfLeftOut(worker, due, patience, is_to_update));
+    } else if (!unused.empty() && (without <= with || is_vain || unused[0]->is_missing)) {
+      findings.Add(LookAtUnused(worker, unused, patience));
+    }
   }
 
   static void Add(const std::string &worker, const std::string &tensor, std::string_view check,

@@ -57,11 +57,6 @@ LeftOut FindLeftOut(std::map<std::string, UpdatedWeight> &parameters, int64_t pa
     if (!is_due || parameter.records < 2 || std::exchange(parameter.is_told, true)) continue;
     (parameter.is_unused ? found.unused : found.due).push_back(&parameter);
   }
-  // What comes after a layer that was cut off is no other fault.
-  if (!found.due.empty()) {
-    found.due.insert(found.due.end(), found.unused.begin(), found.unused.end());
-    found.unused.clear();
-  }
   for (auto *each : {&found.due, &found.unused}) {
     std::stable_partition(each->begin(), each->end(),
                           [](const UpdatedWeight *weight) { return weight->is_missing; });
@@ -87,10 +82,10 @@ Finding LookAtUnused(const std::string &worker, const std::vector<const UpdatedW
   Finding look = FindingOf(
       {worker, first.name}, "not_used", static_cast<double>(first.without_gradient),
       static_cast<double>(patience),
-      StrCat("the loss does not depend on the layer of '", first.name, "'",
-             unused.size() > 1 ? StrCat(", nor those of ", unused.size() - 1, " other weights")
-                               : std::string(),
-             ": remove layers that nothing needs, or use what they return"));
+      StrCat("no gradient came to '", first.name, "'",
+             unused.size() > 1 ? StrCat(", nor to ", unused.size() - 1, " more") : std::string(),
+             ": their layers are not called, or the loss needs nothing that they return; remove "
+             "them, or look for detach and argmax"));
   look.level = Level::kWorthALook;
   return look;
 }

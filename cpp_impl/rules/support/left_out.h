@@ -17,9 +17,8 @@ bool IsLeftOut(const UpdatedWeight &parameter);
 
 // Weights that had no gradient so far.
 struct LeftOut {
-  std::vector<const UpdatedWeight *> due;  // since long enough; those of an optimizer come first
-  std::vector<const UpdatedWeight *>
-      unused;  // the same, if all of them are of layers that the model does not use
+  std::vector<const UpdatedWeight *> due;     // since long enough; those of an optimizer come first
+  std::vector<const UpdatedWeight *> unused;  // the same, of layers that the model does not use
   int64_t without = 0;
   int64_t with = 0;          // weights that had one
   bool has_telling = false;  // not only biases of zeros, which may be averages of others

@@ -7,6 +7,7 @@ copied callback does nothing.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Protocol, Tuple
 
 from smdebug.core.utils import import_framework
@@ -210,40 +211,59 @@ class AfterLoss(AfterForward):
             self._hook._loss_graphs.save(self.name, rest[-1])
 
 
-class _OnUse(_Callback):
-    """Calls `note` if a layer is used."""
+class _Layers(Protocol):
+    """Those of a model that were not used so far."""
 
-    __slots__ = ("_note",)
+    def note_call(self, layer: Any, inputs: Any) -> None: ...
 
-    def __init__(self, note: Callable[[], None]) -> None:
+    def note_graph(self) -> None: ...
+
+    def note_gradient(self, layer: Any) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class OnCall(_Callback):
+    """Is called before a layer is called, and tells of it."""
+
+    __slots__ = ("_layer", "_layers")
+
+    #: How it is registered: with keyword arguments, since PyTorch 2.0.
+    SETTINGS: Mapping[str, Any] = (
+        {"with_kwargs": True}
+        if "with_kwargs" in inspect.signature(torch.nn.Module.register_forward_pre_hook).parameters
+        else {}
+    )
+
+    def __init__(self, layers: _Layers, layer: Any) -> None:
         super().__init__(None)
-        self._note = note
+        self._layers, self._layer = layers, layer
 
-
-class OnCall(_OnUse):
-    """Is called when a layer is called, which uses it unless other layers computed its inputs."""
-
-    __slots__ = ()
-
-    def __call__(self, module: Any, inputs: Any) -> None:
+    def __call__(self, module: Any, *inputs: Any) -> None:
         if is_compiling():
+            self._layers.note_graph()
             return
-        needs_gradient = any(getattr(each, "requires_grad", False) for each in inputs)
-        if not (needs_gradient and torch.is_grad_enabled()):
-            self._note()
+        try:
+            self._layers.note_call(self._layer, inputs)
+        except Exception:  # Inputs may be anything: nothing is then known of the model.
+            self._layers.end()
 
 
-class OnAnyGradient(_OnUse):
-    """Is called when a gradient of a layer's parameter is computed.
+class OnAnyGradient(_Callback):
+    """Is called when a backward pass comes to a layer's parameter, and tells of its gradient.
 
-    A compiled graph may compute none, and call this.
+    That of a compiled graph may have none for it.
     """
 
-    __slots__ = ()
+    __slots__ = ("_layer", "_layers")
+
+    def __init__(self, layers: _Layers, layer: Any) -> None:
+        super().__init__(None)
+        self._layers, self._layer = layers, layer
 
     def __call__(self, gradient: Any) -> None:
         if gradient is not None:
-            self._note()
+            self._layers.note_gradient(self._layer)
 
 
 class OnGradient(_Callback):

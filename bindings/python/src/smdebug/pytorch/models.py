@@ -41,7 +41,9 @@ def collection_of_inputs(module: Any) -> Optional[str]:
     "normalised_inputs" if its first part with a state does, "normalised_first_outputs" if a batch
     normalisation follows that part.
     """
-    parts = iter([] if module is None else [part for part in module.modules() if _has_own_state(part)])
+    # Not by its truth: a compiled model may have no length.
+    modules = iter(()) if module is None else module.modules()
+    parts = (part for part in modules if _has_own_state(part))
     first, second = (type(next(parts, None)).__name__ for _ in range(2))
     if first.startswith(_NORMALISE):
         return "normalised_inputs"
@@ -66,7 +68,9 @@ def called_parts(module: Any) -> List[Any]:
 def has_forward(module: Any) -> bool:
     """Returns False for a module that is not called, as a `ParameterList`."""
     # What a class without one inherits has this name in all versions of PyTorch.
-    return getattr(module.forward, "__name__", "") != "_forward_unimplemented"
+    # A scripted one may lack it.
+    forward = getattr(module, "forward", None)
+    return getattr(forward, "__name__", "") != "_forward_unimplemented"
 
 
 class RegisteredModel:
@@ -95,6 +99,7 @@ class RegisteredModel:
         "_versions",
         "_parameters",
         "_watched",
+        "has_gradients",
         "is_stage",
         "is_in_parts",
         "key",
@@ -112,6 +117,8 @@ class RegisteredModel:
         self._first: Optional[Callable[[], Any]] = None  # the part that was called first
         #: Whether the hook has seen a call of it.
         self.was_called = False
+        #: Whether the last call that the hook saw had gradients.
+        self.has_gradients = False
         self._calls = 0  # with a graph
         self._outside: List[Any] = []  # what one call used, until the next one
         self.key = next(_keys)

@@ -112,6 +112,7 @@ class StepHook(FrameworkHook):
         return UnusedLayers()
 
     _unused_told = 0  # parameters
+    _was_saved = False  # the last step, or it is to be
 
     @cached_property
     def _parts(self) -> Parts:
@@ -225,11 +226,9 @@ class StepHook(FrameworkHook):
         """Ends the open step, and begins the next one of the mode."""
         # Rules learn of frozen parameters when a step is saved or evaluated: of a change between
         # other steps, at the next one.
-        if self._is_training:
-            self._unused.end_step(self._shown)
-        if self._is_saving or not self._is_prepared:
+        if self._was_saved or not self._is_prepared:
             self._tell_frozen()
-            self._tell_unused()
+        self._tell_unused()
         self._is_saving = False
         self._takes_on_return = (
             was_called and self._late.expects and not self._waits and not self._takes_on_return
@@ -245,7 +244,7 @@ class StepHook(FrameworkHook):
         self._is_training = self.mode not in _EVALUATION
         self._training_steps += self._is_training
         self._layer_settings.is_due = self._has_rules
-        self._is_saving = self._saves_step
+        self._is_saving = self._was_saved = self._saves_step
         if self._is_saving:
             self._look_at_collections()
         self._watch_modules()
@@ -256,7 +255,7 @@ class StepHook(FrameworkHook):
         model.was_called = True
         if in_backward():
             return
-        has_gradients = torch.is_grad_enabled()
+        has_gradients = model.has_gradients = torch.is_grad_enabled()
         if is_probing() or (not has_gradients and is_generating()):
             self._is_saving = False
             return
@@ -367,8 +366,7 @@ class StepHook(FrameworkHook):
         if model in self._shown:
             return
         self._shown.add(model)
-        if self._is_training:
-            self._unused.begin_call(model)
+        self._watch_unused(model)
         if not self._is_saving:
             model.forget_parameters()
             return
@@ -455,11 +453,21 @@ class StepHook(FrameworkHook):
             if not parameter.requires_grad
         )
 
+    @guarded
+    def _watch_unused(self, model: RegisteredModel) -> None:
+        if self._is_training:
+            self._unused.begin_call(model)
+
+    @guarded
     def _tell_unused(self) -> None:
         """Tells rules which parameters are those of layers that a model does not use."""
+        if self._is_training:
+            self._unused.end_step(self._shown)
         if len(self._unused.names) != self._unused_told:
             self._unused_told = len(self._unused.names)
             self._fill("not_used", self._unused.names)
+            if self._is_prepared:  # The file is written: who reads a running trial needs it.
+                self.export_collections()
 
     def _save_settings(self, named: Sequence[Tuple[str, Any]]) -> None:
         for name, value in named:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Set
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Set
 from weakref import WeakKeyDictionary
 
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.callbacks import OnAnyGradient, OnCall
 from smdebug.pytorch.models import has_forward
 from smdebug.pytorch.shards import is_distributed
-from smdebug.pytorch.torch_state import was_compiled
+from smdebug.pytorch.torch_state import note_graph, was_compiled
 
 if TYPE_CHECKING:
     from smdebug.pytorch.models import RegisteredModel
@@ -20,17 +19,21 @@ __all__ = ["UnusedLayers"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
+# What a layer that is called may be of a model, by parameters: a larger part was cut off.
+_MOST_CALLED = 1 / 3
+# After so many steps without any gradient, none is waited for.
+_MOST_STEPS = 20
+
 
 class UnusedLayers:
     """Finds layers with parameters that the first steps of a training do not use.
 
     Some are not called.  Of others nobody needs what they return, as of the pooler of a BERT that
-    labels tokens: other layers give them what they compute from, but no gradient comes back.  A
-    first layer without a gradient is no such layer: what it returns was cut off from the loss.
+    labels tokens: their inputs come from other layers, and no gradient comes back.  If no gradient
+    comes back to a layer whose inputs are data, what it returns was cut off from the loss.
 
-    The first step of a model shows which layers are called, the second one which have a gradient.
-    Later steps cost nothing.  A compiled model calls no layer: all after the first one count as
-    layers that others give what they compute from.
+    The first step of a model shows which layers are called, and the next one with a backward pass
+    which have a gradient.  Later steps cost nothing.
     """
 
     def __init__(self) -> None:
@@ -41,81 +44,124 @@ class UnusedLayers:
     def begin_call(self, model: RegisteredModel) -> None:
         """Watches the layers of a model, before it is called for the first time."""
         if model not in self._of:
-            self._of[model] = _OfModel(model)
+            self._of[model] = watched = _OfModel(model)
+            watched.begin()
 
     def end_step(self, models: Iterable[RegisteredModel]) -> None:
         """Ends a step of a training, which has called these models."""
         for model in models:
-            known = self._of.get(model)
-            if known is not None and known.steps < _STEPS:
-                self.names |= known.end_step(model)
+            watched = self._of.get(model)
+            if watched is not None and not watched.is_over:
+                self.names |= watched.end_step(model)
 
     def forget(self) -> None:
         """Removes all callbacks."""
-        for known in self._of.values():
-            known.forget()
+        for watched in self._of.values():
+            watched.end()
         self._of.clear()
 
 
-# Of a model, those that tell which layers it does not use.
-_STEPS = 2
-
-
 class _OfModel:
-    """The layers of one model that were not used so far.  It does not keep them."""
+    """The layers of one model that were not used so far.  It keeps neither them nor the model."""
 
     def __init__(self, model: RegisteredModel) -> None:
-        self.steps = 0
-        self._handles: Dict[Any, List[Any]] = {}  # of the callbacks, by a reference to the layer
-        layers = [] if model.module is None else list(model.module.modules())
-        is_compiled = was_compiled(model.key) or any(map(_is_compiled, layers))
-        for layer in _with_parameters(layers[1:])[1 if is_compiled else 0 :]:
-            reference = weakref.ref(layer)
-            on_call = OnCall(partial(self._note_use, reference))
-            # A new callback would make PyTorch compile a model again.
-            handles = [] if is_compiled else [layer.register_forward_pre_hook(on_call)]
-            self._handles[reference] = handles
+        self.is_over = False
+        self._model = weakref.ref(model)
+        self._is_compiled = False
+        self._steps = 0
+        self._has_gradients = False
+        # By a reference to the layer, whether it was called.
+        self._left: Dict[Any, bool] = {}
+        self._handles: List[Any] = []
 
-    def _note_use(self, layer: Any) -> None:
-        for handle in self._handles.pop(layer, ()):
-            handle.remove()
+    def begin(self) -> None:
+        model = self._model()
+        layers = [] if model is None or model.module is None else list(model.module.modules())
+        # The gradient of a parameter that processes share comes in another way.
+        if model is None or any(is_distributed(each) for layer in layers for each in _trained(layer)):
+            self.end()
+            return
+        self._is_compiled = was_compiled(model.key) or any(map(_is_compiled, layers))
+        found = [each for each in layers[1:] if _trained(each) and has_forward(each)]
+        if self._is_compiled:
+            # A new callback would make PyTorch compile it again: only of the first layer it is
+            # known that its inputs are data.
+            self._left = {weakref.ref(layer): True for layer in found[1:]}
+            return
+        for layer in found:
+            self._left[weakref.ref(layer)] = False
+            on_call = OnCall(self, weakref.ref(layer))
+            self._handles.append(layer.register_forward_pre_hook(on_call, **OnCall.SETTINGS))
+
+    def note_call(self, layer: Any, inputs: Any) -> None:
+        """Notes a call of a layer, unless it is one of an evaluation."""
+        model = self._model()
+        if layer not in self._left or model is None or not model.has_gradients:
+            return
+        if torch.is_grad_enabled() and _are_computed(inputs):
+            self._left[layer] = True
+        else:
+            del self._left[layer]
+
+    def note_graph(self) -> None:
+        """Notes that a layer is called while a graph is made, which notes nothing else."""
+        model = self._model()
+        if model is not None:
+            note_graph(model.key)
+
+    def note_gradient(self, layer: Any) -> None:
+        self._has_gradients = True
+        self._left.pop(layer, None)
 
     def end_step(self, model: RegisteredModel) -> Set[str]:
-        """Returns the names of the parameters that are not used, after the last step."""
-        self.steps += 1
-        unused = [
-            (reference, each)
-            for reference in list(self._handles)
-            for layer in (reference(),)
-            if layer is not None
-            for each in _trained(layer)
-        ]
-        if self.steps < _STEPS:
-            for reference, each in unused:
-                on_gradient = OnAnyGradient(partial(self._note_use, reference))
-                self._handles[reference].append(each.register_hook(on_gradient))
-            return set()
-        self.forget()
-        names = model.names() if unused else {}
-        return {names[id(each)] for _, each in unused if id(each) in names}
+        """Returns the names of the parameters that are not used, once they are known."""
+        self._steps += 1
+        module = model.module
+        if module is None or (was_compiled(model.key) and not self._is_compiled):
+            self.end()
+        elif self._steps == 1:
+            for layer in module.modules():
+                on_gradient = OnAnyGradient(self, weakref.ref(layer))
+                self._handles += [each.register_hook(on_gradient) for each in _trained(layer)]
+        elif self._has_gradients:
+            return self._names(model, module)
+        elif self._steps >= _MOST_STEPS:
+            self.end()
+        return set()
 
-    def forget(self) -> None:
-        for layer in list(self._handles):
-            self._note_use(layer)
+    def _names(self, model: RegisteredModel, module: Any) -> Set[str]:
+        of_layers = [(weakref.ref(layer), _trained(layer)) for layer in module.modules()]
+        # A layer that is used may hold one of them, too.
+        used = {id(each) for layer, of in of_layers if layer not in self._left for each in of}
+        called: List[int] = []
+        unused: List[int] = []
+        for layer, of in of_layers:
+            (called if self._left.get(layer) else unused).extend(map(id, of))
+        self.end()
+        names = model.names()
+        if len(called) <= _MOST_CALLED * len(names):
+            unused += called
+        return {names[each] for each in unused if each in names and each not in used}
+
+    def end(self) -> None:
+        self.is_over = True
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._left.clear()
 
 
 def _trained(layer: Any) -> List[Any]:
-    return [each for each in layer.parameters(recurse=False) if each.requires_grad]
+    return [each for each in layer._parameters.values() if each is not None and each.requires_grad]
 
 
-def _with_parameters(layers: List[Any]) -> List[Any]:
-    """Returns the layers that hold parameters of their own.
-
-    Returns none if processes share a parameter, as its gradient then comes in another way.
-    """
-    found = [each for each in layers if has_forward(each) and _trained(each)]
-    shared = any(is_distributed(each) for layer in found for each in _trained(layer))
-    return [] if shared else found
+def _are_computed(value: Any) -> bool:
+    """Returns True if a layer, or an operation, computed a tensor in the inputs of another one."""
+    if isinstance(value, torch.Tensor):
+        return value.grad_fn is not None
+    if isinstance(value, dict):
+        value = list(value.values())
+    return isinstance(value, (list, tuple)) and any(map(_are_computed, value))
 
 
 def _is_compiled(layer: Any) -> bool:
