@@ -216,15 +216,16 @@ def test_a_job_recorded_again_into_the_same_folder_alerts_again(tmp_path):
     alerts = tmp_path / "alerts"
     alerts.touch()
 
-    def record(last):
-        with smd.Hook(str(tmp_path / "runs" / "job"), save_config=EVERY_STEP, include_collections=["losses"]) as hook:
+    def record(last, name="job"):
+        with smd.Hook(str(tmp_path / "runs" / name), save_config=EVERY_STEP, include_collections=["losses"]) as hook:
             for step in range(last + 1):
                 with hook.step(smd.modes.TRAIN):
                     hook.save("loss", np.float32(np.nan if step == last else 1 / (step + 1)))
 
-    (tmp_path / "runs").mkdir()
+    record(1, name="before")
     command = f"echo $SMDEBUG_FINDING_STEP >> {alerts}"
-    with Served(tmp_path, "runs", "--on-finding", command, "--rule", "FirstNonFinite"):
+    with Served(tmp_path, "runs", "--on-finding", command, "--rule", "FirstNonFinite") as served:
+        served.id_of("before")  # What the first list has is old.
         record(6)
         until(lambda: alerts.read_text() == "6\n")
         shutil.rmtree(tmp_path / "runs" / "job")

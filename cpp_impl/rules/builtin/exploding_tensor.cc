@@ -205,8 +205,10 @@ class ExplodingTensor final : public Rule {
   }
 
   void ObserveGrowth(const Sample &sample, const tensor::Statistics &statistics) {
-    const double norm = statistics.l2;
-    if (!std::isfinite(norm)) return;
+    if (!std::isfinite(statistics.l2)) return;
+    // Per element: what a model returns may be a loss in training, and scores in evaluation.
+    const double root = std::sqrt(static_cast<double>(statistics.count));
+    const double norm = statistics.l2 / root;
     const double limit = LimitOf(sample, statistics);
     Grown &grown = grown_.Of(sample);
     Norms &norms = grown.norms;
@@ -220,8 +222,8 @@ class ExplodingTensor final : public Rule {
     if (!usual || (is_gradient && grown.steps < kLeastStepsOfGradient)) return;
     const double factor = norm / *usual;
     culprits_.Offer(sample, {factor, factor, limit, "growth"}, [&] {
-      return StrCat("the norm of '", sample.Tensor(), "' is ", Shortest(norm), ", ",
-                    Shortest(factor), " times its usual ", Shortest(*usual));
+      return StrCat("the norm of '", sample.Tensor(), "' is ", Shortest(statistics.l2), ", ",
+                    Shortest(factor), " times its usual ", Shortest(root * *usual));
     });
   }
 

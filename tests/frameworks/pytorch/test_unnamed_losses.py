@@ -78,6 +78,13 @@ def test_what_it_got_is_judged(out_dir):
     assert {(each.rule, each.first.tensor) for each in found} == {("LossNotDecreasing", OUTPUT)}
 
 
+def test_a_loss_with_smoothed_labels_is_judged(out_dir):
+    _, found = train(
+        out_dir, lambda scores, y: F.cross_entropy(scores, y[torch.randperm(32)], label_smoothing=0.1)
+    )
+    assert {(each.rule, each.first.tensor) for each in found} == {("LossNotDecreasing", OUTPUT)}
+
+
 @pytest.mark.parametrize("passes", [1, 2])
 def test_passes_of_an_update_are_counted(out_dir, passes):
     trial, found = train(out_dir, cross_entropy, passes=passes)
@@ -92,6 +99,8 @@ def test_passes_of_an_update_are_counted(out_dir, passes):
     [
         (lambda scores, y: F.cross_entropy(scores, y, reduction="sum"), False),
         (lambda scores, y: F.cross_entropy(scores, y, reduction="sum") / len(y), True),
+        (lambda scores, y: F.cross_entropy(scores, y, label_smoothing=0.1), True),
+        (lambda scores, y: 0.9 * F.cross_entropy(scores, y) + 0.1 * scores.square().mean(), False),
         (lambda scores, y: F.cross_entropy(scores, y) + scores.square().mean(), False),
         (lambda scores, y: -scores.log_softmax(1)[torch.arange(len(y)), y].mean(), False),
     ],

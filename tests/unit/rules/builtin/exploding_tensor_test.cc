@@ -125,6 +125,19 @@ TEST(ExplodingTensorTest, ANormFarAboveItsMedianIsGrowth) {
   EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty()) << "the service knows no growth";
 }
 
+// A model returns its loss first in training, and scores in evaluation.
+TEST(ExplodingTensorTest, ATensorOfMoreElementsHasNotGrown) {
+  FakeSource source;
+  for (int step = 0; step < 10; ++step) source.Step(step).Save("output_0", {0.4});
+  source.Step(10).Save("output_0", std::vector<double>(20'000, 3));
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  source.Step(11).Save("output_0", std::vector<double>(20'000, 50));
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("growth"));
+  EXPECT_NEAR(evaluated.findings[0].value, 125, 1e-9);
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("7.07e+03, 125 times its usual 56.6"));
+}
+
 TEST(ExplodingTensorTest, ASingleLargeGradientIsNoGrowth) {
   FakeSource source;
   for (int step = 0; step < 30; ++step) source.Step(step).Save("gradient/w", {1e-3});

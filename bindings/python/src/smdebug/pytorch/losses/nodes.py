@@ -48,6 +48,11 @@ _TO_SCORES = {*_SAME, "LogSoftmaxBackward0", "NllLossBackward0"}
 # Nodes that scale a loss, and how many of them may follow each other.
 _SCALES = ("MulBackward0", "DivBackward0")
 _MOST_SCALES = 4
+# The nodes of the part of a cross entropy with label smoothing that does not depend on labels.
+_OF_SMOOTHING = {
+    "DivBackward0", "IndexPutBackward0", "MaskedFillBackward0", "MaskedSelectBackward0",
+    "MeanBackward0", "MulBackward1", "NegBackward0", "SumBackward0", "SumBackward1",
+}  # fmt: skip
 _AFTER_DIFFERENCES = {*_SAME, *_SCALES, "MeanBackward0", "SumBackward0"}
 
 # The most elements of an input that is read.  Rules would need longer than a step for the scores of
@@ -91,7 +96,7 @@ def losses_behind(root: Any, is_scaled: bool = False) -> Iterator[LossNode]:
         node, path = ahead.pop(0)
         if node.name() in CLASSES:
             is_whole = _is_whole(node, path, is_scaled) or _is_half_of_symmetric(path)
-            yield LossNode(node, is_whole)
+            yield LossNode(node, is_whole or _is_smoothed(node, path))
             continue
         if _is_outer_difference(node) and {each.name() for each in path} <= _AFTER_DIFFERENCES:
             yield LossNode(node, True)
@@ -125,6 +130,20 @@ def _is_half_of_symmetric(path: List[Any]) -> bool:
         return False
     terms = [each for each, _ in path[1].next_functions if each is not None]
     return len(terms) == 2 and all(_compares_batch(each) for each in terms)
+
+
+def _is_smoothed(node: Any, path: List[Any]) -> bool:
+    """Reports whether the path leads to that part of a cross entropy with label smoothing which
+    depends on labels: the other part is of the same scores."""
+    if [each.name() for each in path] != ["AddBackward0", "MulBackward1"]:
+        return False
+    if getattr(node, "_saved_reduction", _NONE) in (_NONE, _SUM):
+        return False
+    scores = _before(node)
+    other = next((each for each, _ in path[0].next_functions if each is not path[1]), None)
+    while other is not None and other.name() in _OF_SMOOTHING and len(other.next_functions) > 0:
+        other = other.next_functions[0][0]
+    return other is not None and other is scores and other.name() == "LogSoftmaxBackward0"
 
 
 def _compares_batch(node: Any) -> bool:
