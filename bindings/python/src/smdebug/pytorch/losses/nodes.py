@@ -141,9 +141,11 @@ def _is_smoothed(node: Any, path: List[Any]) -> bool:
         return False
     scores = _before(node)
     other = next((each for each, _ in path[0].next_functions if each is not path[1]), None)
-    while other is not None and other.name() in _OF_SMOOTHING and len(other.next_functions) > 0:
+    while other is not None and other.name() in _OF_SMOOTHING and other.next_functions:
         other = other.next_functions[0][0]
-    return other is not None and other is scores and other.name() == "LogSoftmaxBackward0"
+    if scores is None or scores.name() != "LogSoftmaxBackward0":
+        return False
+    return other is scores
 
 
 def _compares_batch(node: Any) -> bool:
