@@ -19,7 +19,8 @@ __all__ = ["UnusedLayers"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
-# What a layer that is called may be of a model, by parameters: a larger part was cut off.
+# The largest part of a model, by its number of parameter tensors, that layers which are called and
+# get no gradient may hold: a larger one was cut off.
 _MOST_CALLED = 1 / 3
 # After so many steps without any gradient, none is waited for.
 _MOST_STEPS = 20
