@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import (
     Any,
     Callable,
+    Dict,
     Iterable,
     Iterator,
     List,
@@ -26,6 +27,7 @@ from smdebug.core.utils import match_inc
 from smdebug.tensorflow.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.tensorflow.constants import TF_DEFAULT_SAVED_COLLECTIONS
 from smdebug.tensorflow.loss_inputs import LOSS_INPUTS
+from smdebug.tensorflow.unused import MISSING_GRADIENTS
 from smdebug.tensorflow.utils import (
     call_at_run_time,
     flat_tensors,
@@ -62,6 +64,7 @@ _EVALUATED = {
     CollectionKeys.INPUTS,
     CollectionKeys.OUTPUTS,
     LOSS_INPUTS,
+    MISSING_GRADIENTS,
 }
 
 
@@ -240,6 +243,17 @@ class TensorflowBaseHook(FrameworkHook):
     def _gradient_name(self, variable: Any) -> str:
         name = variable_name(variable, self._watched_model)
         return f"gradients/{name.partition(':')[0]}Grad"
+
+    def _variables_by_gradient(self) -> Dict[str, Tuple[Optional[str], Set[str]]]:
+        """Returns, for the name of each gradient, the layer of the variable, and its names."""
+        model = self._watched_model
+        found = {}
+        for _, name, each in self._variables_of_model():
+            owner = name.partition("/weights/")[0]
+            layer = None if owner == model.name else owner
+            names = {name, f"weights/{variable_name(each, model)}"}
+            found[self._gradient_name(each)] = (layer, names)
+        return found
 
     def _optimizers(self) -> List[Any]:
         """Returns the wrapped optimizers and the model's own, of which a GAN has two."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from smdebug.core.collection import Collection, CollectionKeys
 from smdebug.core.error_policy import guarded
@@ -12,7 +12,8 @@ from smdebug.core.save_config import SaveConfigMode
 from smdebug.tensorflow.base_hook import TensorflowBaseHook
 from smdebug.tensorflow.loss_inputs import LOSS_INPUTS, normalises_inputs
 from smdebug.tensorflow.step_functions import StepFunctions
-from smdebug.tensorflow.utils import flat_tensors, is_built, is_symbolic, loaded
+from smdebug.tensorflow.unused import MISSING_GRADIENTS, UnusedVariables, missing_name, of_tape
+from smdebug.tensorflow.utils import flat_tensors, is_built, is_symbolic, loaded, zero_now
 from smdebug.tensorflow.watch import GradientWatch, Listener, ModelWatch, NamedTensors
 
 __all__ = ["InsideHook"]
@@ -43,8 +44,14 @@ class InsideHook(TensorflowBaseHook):
         # By mode: the names selected by name that the first recorded step contained.
         self._asked_inside: Dict[ModeKeys, Set[str]] = {}
         self._listener = Listener(
-            self._listens, self._see_inside, self._gradient_name, self._note_weights
+            self._listens,
+            self._see_inside,
+            self._gradient_name,
+            self._note_weights,
+            self._note_gradients,
         )
+        self._unused = UnusedVariables()
+        self._unused_told: Set[str] = set()
         self._step_functions: Optional[StepFunctions] = None
         # Registered models and wrapped optimizers wait for the first step.  From then on the hook
         # observes them until it is closed.
@@ -285,9 +292,33 @@ class InsideHook(TensorflowBaseHook):
         """Tells rules that the training knows of its rare classes."""
         self._tell("weighted_losses", "^(labels_|loss/)")
 
+    @guarded
+    def _note_gradients(self, given: Sequence[Tuple[Any, Any]]) -> None:
+        """Tells rules for which variables there is no gradient, and which of them need none."""
+        if not self._has_rules:
+            return
+        missing = self._unused.note([(self._gradient_name(each), value) for each, value in given])
+        if missing or self._unused_told:
+            self._tell_unused()
+        self._see(MISSING_GRADIENTS, [(missing_name(each), zero_now()) for each in missing])
+
+    def _tell_unused(self) -> None:
+        variables = self._variables_by_gradient()
+        layers = {name: layer for name, (layer, _) in variables.items() if layer is not None}
+        unused = self._unused.names(layers)
+        if unused == self._unused_told:
+            return
+        self._unused_told = unused
+        found = (variables[each][1] if each in variables else {of_tape(each)} for each in unused)
+        self._fill("not_used", set().union(*found))
+        if self._is_prepared:  # The file is written: who reads a running trial needs it.
+            self.export_collections()
+
     def _see_inside(self, collection: str, named: NamedTensors) -> None:
         if collection == LOSS_INPUTS and not self._has_rules:
             return
+        if collection == CollectionKeys.LAYERS:
+            self._unused.called.update(name.rpartition("/")[0] for name, _ in named)
         if self._is_looking:
             self._seen.update(name for name, _ in named)
             # Keras passes predictions to the callback at the end of the batch.

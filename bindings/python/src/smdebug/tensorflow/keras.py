@@ -439,16 +439,18 @@ include_regex, include_collections, save_all, include_workers
         tf = loaded("tensorflow")
         if tf.executing_eagerly() and not self._saves_step:
             return
-        pairs = [
+        given = [
             (source, gradient)
             for source, gradient in zip(tf.nest.flatten(sources), tf.nest.flatten(gradients))
-            if gradient is not None and hasattr(source, "assign")
+            if hasattr(source, "assign")
         ]
+        self._note_gradients(given)
+        pairs = [(source, gradient) for source, gradient in given if gradient is not None]
         self._see(
             CollectionKeys.GRADIENTS,
             [(self._gradient_name(v), dense(g)) for v, g in pairs],
         )
-        for variable, _ in pairs:
+        for variable, _ in given:
             name = f"weights/{variable_name(variable, self._watched_model)}"
             self._see_variables(self._weights_or_biases(name), [(name, variable)])
         self._see_variables(

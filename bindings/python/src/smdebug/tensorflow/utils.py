@@ -48,6 +48,7 @@ __all__ = [
     "unconverted",
     "variable_name",
     "wait_for_calls",
+    "zero_now",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -252,6 +253,13 @@ def call_at_run_time(function: Callable[[Sequence[Any]], None], values: Sequence
     else:
         tf = loaded("tensorflow")
         tf.py_function(lambda *args: function(args), list(values), [])
+
+
+def zero_now() -> Any:
+    """Returns a zero that is saved whenever the calling code runs, also if it is being compiled."""
+    tf = loaded("tensorflow")
+    is_plain = tf is None or tf.executing_eagerly()
+    return importlib.import_module("numpy").float32(0) if is_plain else tf.zeros(())
 
 
 def wait_for_calls() -> None:

@@ -41,12 +41,15 @@ class Listener:
         Returns the name of a variable's gradient.
     note_weights
         Called when a loss has weights for samples or classes.
+    note_gradients
+        Called with the variables that an optimizer is to change, and their gradients or None.
     """
 
     listens: Callable[[Any], bool]
     see: Callable[[str, NamedTensors], None]
     gradient_name: Callable[[Any], str]
     note_weights: Callable[[], None]
+    note_gradients: Callable[[Sequence[Tuple[Any, Any]]], None]
 
 
 def numbered(name: str, value: Any) -> NamedTensors:
@@ -178,11 +181,13 @@ class GradientWatch:
         self._patches.put(optimizer, "apply_gradients", apply_gradients)
 
     def _tell(self, grads_and_vars: Any) -> None:
-        pairs = [(gradient, each) for gradient, each in grads_and_vars if gradient is not None]
+        given = [(variable, gradient) for gradient, variable in grads_and_vars]
+        pairs = [(gradient, variable) for variable, gradient in given if gradient is not None]
         if self._listener.listens([gradient for gradient, _ in pairs]):
             name = self._listener.gradient_name
             seen = [(name(variable), dense(gradient)) for gradient, variable in pairs]
             self._listener.see(CollectionKeys.GRADIENTS, seen)
+            self._listener.note_gradients(given)
 
 
 def innermost(optimizer: Any) -> Any:
