@@ -3,7 +3,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
-#include "rules/support/sample_states.h"
+#include "rules/support/streaks.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/words.h"
 
@@ -19,27 +19,28 @@ constexpr tensor::Reduction kZeroWithElements[] = {
 
 class AllZero final : public Rule {
  public:
-  AllZero(Selector selector, double threshold, int64_t patience, int64_t least)
+  AllZero(Roles roles, double threshold, int64_t patience, int64_t least)
       : Rule("AllZero"),
-        selector_(std::move(selector)),
+        roles_(std::move(roles)),
         threshold_(threshold),
-        patience_(patience),
-        least_(least) {}
+        least_(least),
+        streaks_(patience) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    // Frozen weights keep their first values.
-    return !membership.IsIn("frozen", tensor) && selector_.Matches(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    // Weights that nothing trains keep their first values.
+    const bool is_kept = membership.IsIn("frozen", tensor) || membership.IsIn("not_used", tensor);
+    return is_kept ? std::nullopt : roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
+    if (sample.Role() == kSummed) return streaks_.AddBatches(sample);
     const tensor::View *form = sample.Form();
     if (form != nullptr && form->ElementCount() < least_) return;
     const std::optional<double> zeros = ShareOfZeros(sample);
     if (!zeros) return;
     NoteEvaluated();
-    int64_t &steps = steps_.Of(sample);
-    steps = *zeros >= threshold_ ? steps + 1 : 0;
-    if (steps == 0 || steps < patience_) return;
+    if (!streaks_.Add(sample, *zeros >= threshold_)) return;
     culprits_.Offer(sample, {*zeros, *zeros, threshold_}, [&] {
       return StrCat(Shortest(*zeros), " % of '", sample.Tensor(), "' are zero; the limit is ",
                     Shortest(threshold_), " %");
@@ -68,11 +69,10 @@ class AllZero final : public Rule {
     return std::nullopt;
   }
 
-  const Selector selector_;
+  const Roles roles_;
   const double threshold_;
-  const int64_t patience_;
-  const int64_t least_;          // of elements
-  SampleStates<int64_t> steps_;  // consecutive steps so far
+  const int64_t least_;  // of elements
+  Streaks streaks_;
   Culprits culprits_;
 };
 
@@ -90,9 +90,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(const double threshold, parameters.Number("threshold", 0, 100));
   SMD_ASSIGN_OR_RETURN(const int64_t patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(const int64_t least, parameters.Whole("least", 1, int64_t{1} << 40));
-  SMD_ASSIGN_OR_RETURN(Selector selector, RequiredTensors(parameters));
+  SMD_ASSIGN_OR_RETURN(Roles roles, StreakRoles(parameters, patience));
   return std::unique_ptr<Rule>(
-      std::make_unique<AllZero>(std::move(selector), threshold, patience, least));
+      std::make_unique<AllZero>(std::move(roles), threshold, patience, least));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
-#include "rules/support/sample_states.h"
+#include "rules/support/streaks.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/told.h"
 #include "rules/support/words.h"
@@ -37,23 +37,27 @@ struct FirstTensors {
 
 class TensorVariance final : public Rule {
  public:
-  TensorVariance(Selector selector, const Limits &limits)
-      : Rule("TensorVariance"), selector_(std::move(selector)), limits_(limits) {}
+  TensorVariance(Roles roles, const Limits &limits)
+      : Rule("TensorVariance"),
+        roles_(std::move(roles)),
+        limits_(limits),
+        streaks_(limits.patience) {}
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.Matches(tensor, membership);
+  std::optional<size_t> RoleOf(std::string_view tensor,
+                               const Membership &membership) const override {
+    // A weight that nothing trains keeps its first values.
+    return membership.IsIn("not_used", tensor) ? std::nullopt : roles_.Of(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
+    if (sample.Role() == kSummed) return streaks_.AddBatches(sample);
     const std::optional<double> variance = VarianceOf(sample);
     if (!variance) return;
     NoteEvaluated();
     if (limits_.equal_share && IsTraining(sample.Place().mode)) NoteFirst(sample);
     const bool is_above = limits_.most && *variance > *limits_.most;
     const bool is_below = limits_.least && *variance < *limits_.least;
-    int64_t &steps = steps_.Of(sample);
-    steps = is_above || is_below ? steps + 1 : 0;
-    if (steps == 0 || steps < limits_.patience) return;
+    if (!streaks_.Add(sample, is_above || is_below)) return;
     if (is_above) Offer(sample, {*variance, *variance, *limits_.most, "above"});
     if (is_below) Offer(sample, {-*variance, *variance, *limits_.least, "below"});
   }
@@ -110,9 +114,9 @@ class TensorVariance final : public Rule {
     });
   }
 
-  const Selector selector_;
+  const Roles roles_;
   const Limits limits_;
-  SampleStates<int64_t> steps_;                        // consecutive steps so far
+  Streaks streaks_;
   std::map<std::string, FirstTensors> first_tensors_;  // by worker
   Culprits culprits_;
 };
@@ -141,8 +145,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   if (!limits.most && !limits.least) {
     return parameters.Refuse("give max_threshold or min_threshold, or both");
   }
-  SMD_ASSIGN_OR_RETURN(Selector selector, RequiredTensors(parameters));
-  return std::unique_ptr<Rule>(std::make_unique<TensorVariance>(std::move(selector), limits));
+  SMD_ASSIGN_OR_RETURN(Roles roles, StreakRoles(parameters, limits.patience));
+  return std::unique_ptr<Rule>(std::make_unique<TensorVariance>(std::move(roles), limits));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, List
+from typing import Any, List, Optional
 
 import pytest
 import smdebug.pytorch as smd
@@ -19,11 +19,17 @@ MOST = 500  # see unregistered.py
 IS_HEARD = not torch.__version__.startswith("1.")
 
 
-def train(hook: smd.Hook, summed: int, fault: str = "", sets_to_none: bool = True) -> None:
+def train(
+    hook: smd.Hook,
+    summed: int,
+    fault: str = "",
+    sets_to_none: bool = True,
+    model: Optional[nn.Module] = None,
+) -> None:
     torch.manual_seed(0)
     x = torch.randn(STEPS * 16, 8)
     y = x[:, :3].argmax(1)
-    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 3))
+    model = model or nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 3))
     trained = copy.deepcopy(model) if fault == "of a copy" else model
     optimizer = torch.optim.Adam(trained.parameters(), 0.01)
     loss = nn.CrossEntropyLoss()
@@ -68,6 +74,31 @@ def test_weights_may_wait_for_the_update(sets_to_none: bool, interval: int, out_
     assert max(told(out_dir), default=0) == SUMMED * IS_HEARD
     found = list(RuleSet().add_all().evaluate(smd.create_trial(out_dir)))
     assert not found or (not IS_HEARD and interval == 1)
+
+
+class Adapted(nn.Module):
+    """A layer that is not trained, with an adapter whose second part begins with zeros."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = nn.Linear(8, 32)
+        self.first, self.second = nn.Linear(8, 4, bias=False), nn.Linear(4, 32, bias=False)
+        self.head = nn.Linear(32, 3)
+        self.base.requires_grad_(False)
+        nn.init.zeros_(self.second.weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(torch.relu(self.base(x) + self.second(self.first(x))))
+
+
+def test_a_weight_of_zeros_waits_for_the_update(out_dir: Any) -> None:
+    rules = RuleSet().add("AllZero").add("TensorVariance")
+    hook = smd.Hook(out_dir)
+    hook.attach(rules)
+    train(hook, 8, model=Adapted())
+    assert {each.rule for each in rules.results() if each.first} == (
+        set() if IS_HEARD else {"AllZero", "TensorVariance"}
+    )
 
 
 def test_rules_of_the_training_know_it(out_dir: Any) -> None:

@@ -33,6 +33,34 @@ TEST(AllZeroTest, ACounterMayBeZero) {
   EXPECT_THAT(Refusal(kRule, {{"tensor_regex", "w"}, {"least", "0"}}), HasSubstr("least"));
 }
 
+TEST(AllZeroTest, AWeightThatNothingUsesStaysZero) {
+  for (const char *collection : {"frozen", "not_used", "other"}) {
+    FakeSource source;
+    source.Include(collection, "^w$");
+    for (int step = 0; step < 6; ++step) source.Step(step).Save("w", {0, 0});
+    const Evaluated evaluated = Evaluate(kRule, kAll, source, Profile::kCalibrated);
+    EXPECT_EQ(evaluated.findings.empty(), std::string_view(collection) != "other") << collection;
+  }
+}
+
+TEST(AllZeroTest, AWeightOfZerosWaitsForItsUpdate) {
+  for (const int update : {8, 100}) {
+    FakeSource source;
+    for (int step = 0; step < 60; ++step) {
+      source.Step(step).Save("batches_per_update", {std::min(step + 1.0, 8.0)});
+      source.Save("w", {0, step < update ? 0.0 : 1.0});
+    }
+    const Evaluated evaluated = Evaluate(kRule, kAll, source, Profile::kCalibrated);
+    // After three updates of eight batches each.
+    EXPECT_EQ(evaluated.findings.empty(), update == 8);
+    if (update > 8) {
+      EXPECT_EQ(evaluated.Steps().front(), 23);
+    }
+    const Evaluated at_once = Evaluate(kRule, {{"tensor_regex", "w"}}, source, Profile::kAws);
+    EXPECT_EQ(at_once.Steps().front(), 0);
+  }
+}
+
 TEST(AllZeroTest, ThePartThatIsZeroMayBeTheThresholdExactly) {
   FakeSource source;
   source.Step(0).Save("x", {0, 0, 0, 1});

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from smdebug import _raw
 from smdebug.core.utils import import_framework
 
-__all__ = ["NamedParameters", "path_of"]
+__all__ = ["NamedParameters", "is_bare", "path_of"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
@@ -21,6 +21,11 @@ def path_of(path: str) -> str:
     if _COMPILED not in path:
         return path
     return ".".join(part for part in path.split(".") if part != _COMPILED)
+
+
+def is_bare(name: str) -> bool:
+    """Returns True for a parameter that no layer names a weight or a bias, as "Net_cls_token"."""
+    return "weight" not in name and "bias" not in name
 
 
 class NamedParameters:

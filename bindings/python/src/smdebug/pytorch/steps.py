@@ -20,7 +20,8 @@ from smdebug.pytorch.losses.graphs import LossGraphs
 from smdebug.pytorch.losses.returned import ReturnedLosses
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import MissingUpdates, WatchedOptimizer
-from smdebug.pytorch.shards import Parts
+from smdebug.pytorch.parameters import is_bare
+from smdebug.pytorch.shards import Parts, is_distributed
 from smdebug.pytorch.torch_state import in_backward, is_generating, is_probing, was_compiled
 from smdebug.pytorch.unregistered import Unregistered
 from smdebug.pytorch.unused import UnusedLayers
@@ -446,12 +447,25 @@ class StepHook(FrameworkHook):
         if frozen_of == self._frozen_of:
             return
         self._frozen_of = frozen_of
+        self._tell_unnamed()
         self._set_frozen(
             name
             for model in self._models
             for name, parameter in model.named()
             if not parameter.requires_grad
         )
+
+    def _tell_unnamed(self) -> None:
+        """Puts parameters into "weights" and "biases" whose names say neither."""
+        for model in self._models:
+            for name, parameter in model.named():
+                # Of one that processes share, nobody knows whether it is used.
+                if not is_bare(name) or is_distributed(parameter):
+                    continue
+                is_weight = sum(length > 1 for length in parameter.shape) > 1
+                collection = self.get_collection("weights" if is_weight else "biases")
+                if not collection.has_tensor_name(name):
+                    collection.add_tensor_name(name)
 
     @guarded
     def _watch_unused(self, model: RegisteredModel) -> None:

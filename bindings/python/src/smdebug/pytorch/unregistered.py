@@ -23,8 +23,8 @@ _register: Optional[Callable[[Callable[..., None]], Any]] = getattr(
 )
 
 _SOME = 64  # elements of a gradient
-# Fewer steps without an update say nothing yet, and no rule minds them.
-_LEAST_SUMMED = 3
+# A single step without an update says nothing yet, and no rule minds it.
+_LEAST_SUMMED = 2
 # More steps without an update are rather those of a training whose optimizer is never called.
 _MOST_SUMMED = 500
 # Each seventh update tells the rates again: few intervals of steps are multiples of seven.

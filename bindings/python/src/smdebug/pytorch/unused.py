@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.callbacks import OnAnyGradient, OnCall
 from smdebug.pytorch.models import has_forward
+from smdebug.pytorch.parameters import is_bare
 from smdebug.pytorch.shards import is_distributed
 from smdebug.pytorch.torch_state import note_graph, was_compiled
 
@@ -31,7 +32,8 @@ class UnusedLayers:
 
     Some are not called.  Of others nobody needs what they return, as of the pooler of a BERT that
     labels tokens: their inputs come from other layers, and no gradient comes back.  If no gradient
-    comes back to a layer whose inputs are data, what it returns was cut off from the loss.
+    comes back to a layer whose inputs are data, what it returns was cut off from the loss.  Of a
+    parameter that a module holds beside its layers, as a token for masks, only the gradient is known.
 
     The first step of a model shows which layers are called, and the next one with a backward pass
     which have a gradient.  Later steps cost nothing.
@@ -73,6 +75,7 @@ class _OfModel:
         self._has_gradients = False
         # By a reference to the layer, whether it was called.
         self._left: Dict[Any, bool] = {}
+        self._bare: Set[int] = set()  # the ids of such parameters that have no gradient so far
         self._handles: List[Any] = []
 
     def begin(self) -> None:
@@ -110,9 +113,11 @@ class _OfModel:
         if model is not None:
             note_graph(model.key)
 
-    def note_gradient(self, layer: Any) -> None:
+    def note_gradient(self, source: Any) -> None:
+        """Notes a gradient of a parameter of a layer, or of one that is bare, by its id."""
         self._has_gradients = True
-        self._left.pop(layer, None)
+        self._left.pop(source, None)
+        self._bare.discard(source)
 
     def end_step(self, model: RegisteredModel) -> Set[str]:
         """Returns the names of the parameters that are not used, once they are known."""
@@ -124,6 +129,10 @@ class _OfModel:
             for layer in module.modules():
                 on_gradient = OnAnyGradient(self, weakref.ref(layer))
                 self._handles += [each.register_hook(on_gradient) for each in _trained(layer)]
+            for name, each in model.named():
+                if is_bare(name) and each.requires_grad:
+                    self._bare.add(id(each))
+                    self._handles.append(each.register_hook(OnAnyGradient(self, id(each))))
         elif self._has_gradients:
             return self._names(model, module)
         elif self._steps >= _MOST_STEPS:
@@ -134,15 +143,17 @@ class _OfModel:
         of_layers = [(weakref.ref(layer), _trained(layer)) for layer in module.modules()]
         # A layer that is used may hold one of them, too.
         used = {id(each) for layer, of in of_layers if layer not in self._left for each in of}
+        used -= self._bare
         called: List[int] = []
         unused: List[int] = []
         for layer, of in of_layers:
-            (called if self._left.get(layer) else unused).extend(map(id, of))
+            left = called if self._left.get(layer, True) else unused
+            left += [id(each) for each in of if id(each) not in used]
         self.end()
         names = model.names()
         if len(called) <= _MOST_CALLED * len(names):
             unused += called
-        return {names[each] for each in unused if each in names and each not in used}
+        return {names[each] for each in unused if each in names}
 
     def end(self) -> None:
         self.is_over = True
@@ -150,6 +161,7 @@ class _OfModel:
             handle.remove()
         self._handles.clear()
         self._left.clear()
+        self._bare.clear()
 
 
 def _trained(layer: Any) -> List[Any]:
