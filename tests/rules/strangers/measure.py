@@ -3,7 +3,8 @@
 Writers who read neither the rules nor their documentation wrote healthy trainings, and pairs that
 differ by one fault, and checked that each fault hurts.  The first figures, before anybody looked at
 a run, are in docs/accuracy.md; rules have learned from some of the runs since.  Run this in the
-environment pytorch-newest, and with --keras in keras3:
+environment pytorch-newest; with --keras in keras3, and the seventeenth with each KERAS_BACKEND in
+one with Keras, JAX, Flax, Equinox and TensorFlow:
 
     python tests/rules/strangers/measure.py --seeds 0 1 --lines build/strangers.jsonl
 """
@@ -32,7 +33,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 HERE = Path(__file__).parent
 WRITERS = (
     "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth",
-    "fourteenth", "fifteenth", "sixteenth",
+    "fourteenth", "fifteenth", "sixteenth", "seventeenth",
 )  # fmt: skip
 sys.path.append(str(HERE.parent))
 
@@ -93,6 +94,20 @@ WAYS = {
 }
 
 
+class JaxLoop:
+    """Records with a hook for JAX, in the mode that was set."""
+
+    def __init__(self, hook: Any) -> None:
+        self._hook = hook
+        self.set_mode(smd.modes.TRAIN)
+
+    def set_mode(self, mode: smd.modes) -> None:
+        self._mode = mode
+
+    def record(self, *given: Any, **values: Any) -> None:
+        self._hook.record(*given, mode=self._mode, **values)
+
+
 class Record:
     """What a training records with, as the writers of scripts do."""
 
@@ -123,6 +138,22 @@ class Record:
         with integrations.recording(
             out_dir, model, *given, loss=criterion, rules=rules, **self._way.settings()
         ) as hook:
+            yield hook
+
+    @contextlib.contextmanager
+    def jax(self) -> Iterator[Any]:
+        out_dir, rules = self._next()
+        with integrations.jax_recording(out_dir, rules=rules, **self._way.settings()) as hook:
+            yield JaxLoop(hook)
+
+    @contextlib.contextmanager
+    def tape(self) -> Iterator[Any]:
+        import smdebug.tensorflow
+
+        out_dir, rules = self._next()
+        with smdebug.tensorflow.KerasHook(out_dir, **self._way.settings()) as hook:
+            if rules is not None:
+                hook.attach(rules)
             yield hook
 
     @contextlib.contextmanager
@@ -196,7 +227,8 @@ def load(options: argparse.Namespace) -> None:
     """Imports the modules that register the trainings."""
     folder = HERE if options.writer == WRITERS[0] else HERE / options.writer
     sys.path.insert(0, str(folder))
-    names = sorted(path.stem for path in folder.glob("torch_*.py"))
+    kinds = ("torch", "keras", "tape" if os.environ["KERAS_BACKEND"] == "tensorflow" else "jax")
+    names = sorted(path.stem for kind in kinds for path in folder.glob(f"{kind}_*.py"))
     if options.keras:
         names = ["keras_runs"]
     elif folder == HERE:

@@ -254,8 +254,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def _named(self, prefix: str, tree: Any) -> List[Tuple[str, Any]]:
         """Returns the leaves of a tree that are tensors, by their names."""
         named = []
-        for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
-            keys = [_key(entry) for entry in path]
+        found = jax.tree_util.tree_flatten_with_path(tree)[0]
+        # Flax's nnx has each array in a variable, whose name says enough.
+        inner = -1 if all(_is_in_variable(path) for path, _ in found) else None
+        for path, leaf in found:
+            keys = [_key(entry) for entry in path[:inner]]
             name = "/".join([prefix, *keys] if prefix else keys)
             if self._is_tensor(leaf):
                 named.append((name, leaf))
@@ -332,6 +335,10 @@ def _send(receive: Any, *values: Any) -> None:
         return (), ()
 
     send(*values)
+
+
+def _is_in_variable(path: Sequence[Any]) -> bool:
+    return len(path) > 1 and getattr(path[-1], "name", None) == "value"
 
 
 def _key(entry: Any) -> str:
