@@ -57,6 +57,33 @@ def train(
     return smd.create_trial(out_dir), [each for each in rule_set.results() if each.first]
 
 
+def hot(targets: Tensor) -> Tensor:
+    return F.one_hot(targets, 3).float()
+
+
+@pytest.mark.parametrize(
+    ("compute", "is_loss"),
+    [
+        (lambda outputs, y: ((outputs - hot(y)) ** 2).mean(), True),
+        (lambda outputs, y: (hot(y) - outputs).pow(2).sum(1).mean(), True),
+        (lambda outputs, y: torch.mean(torch.abs(outputs[:, 0] - hot(y)[:, 0])), True),
+        (lambda outputs, y: (outputs - hot(y)).square().mean() * 8, True),
+        (lambda outputs, y: ((outputs - hot(y)) ** 3).mean(), False),
+        (lambda outputs, y: ((outputs - hot(y)) ** 2).sum(), False),
+        (lambda outputs, y: ((outputs - outputs.flip(1)) ** 2).mean(), False),
+        (lambda outputs, y: (outputs ** 2).mean(), False),
+        (lambda outputs, y: ((outputs - hot(y)) ** 2).mean() + outputs.mean() ** 2, False),
+    ],
+)  # fmt: skip
+def test_a_loss_that_the_script_writes(compute: Loss, is_loss: bool, out_dir: str) -> None:
+    trial, found = train(out_dir, compute, steps=20)
+    assert [name for name in trial.tensor_names() if "backward_loss" in name] == [OUTPUT] * is_loss
+    assert not [each for each in found if each.rule == "LossNotDecreasing"]
+    if is_loss:
+        values = list(trial.tensor(OUTPUT).values(mode=smd.modes.TRAIN).values())
+        assert 0 < values[-1] < values[0] < 3
+
+
 def names_in(trial: Any) -> Set[str]:
     return {name for name in trial.tensor_names() if "backward" in name}
 

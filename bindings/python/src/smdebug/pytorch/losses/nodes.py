@@ -13,6 +13,7 @@ __all__ = [
     "LossNode",
     "are_of_parts",
     "inputs_of",
+    "is_mean_difference",
     "is_over",
     "losses_behind",
     "unscaled",
@@ -54,6 +55,9 @@ _OF_SMOOTHING = {
     "MeanBackward0", "MulBackward1", "NegBackward0", "SumBackward0", "SumBackward1",
 }  # fmt: skip
 _AFTER_DIFFERENCES = {*_SAME, *_SCALES, "MeanBackward0", "SumBackward0"}
+
+# What may be between a mean and the differences that it is of.
+_SUMS_AND_VIEWS = {*_SAME, "SumBackward1"}
 
 # The most elements of an input that is read.  Rules would need longer than a step for the scores of
 # a large vocabulary, and the hook would keep their memory until then.
@@ -190,6 +194,23 @@ def _is_outer_difference(node: Any) -> bool:
         return False
     shape, outputs = _shape_after(difference), _shape_before(difference)
     return len(shape) == 2 and shape[0] == shape[1] > 1 and outputs in (shape[:1], (shape[0], 1))
+
+
+def is_mean_difference(root: Any) -> bool:
+    """Returns True if the root of a graph is a loss that a script has written by itself, as
+    ``((outputs - targets) ** 2).mean()``: the outputs have a gradient, and the targets have none."""
+    if root.name() != "MeanBackward0":
+        return False
+    node = root.next_functions[0][0]
+    while node is not None and node.name() in _SUMS_AND_VIEWS:
+        node = node.next_functions[0][0]
+    if node is None or node.name() not in _OF_DIFFERENCES:
+        return False
+    difference = node.next_functions[0][0]
+    is_squared = getattr(node, "_saved_exponent", 2) == 2
+    if not is_squared or difference is None or difference.name() != "SubBackward0":
+        return False
+    return len([each for each, _ in difference.next_functions if each is not None]) == 1
 
 
 def _shape_after(node: Any, number: int = 0) -> Tuple[int, ...]:

@@ -14,6 +14,7 @@ from smdebug.pytorch.losses.nodes import (
     LossInputs,
     LossNode,
     inputs_of,
+    is_mean_difference,
     is_over,
     losses_behind,
     unscaled,
@@ -35,7 +36,8 @@ _MOST_VAIN = 64
 class UnnamedLosses:
     """Saves for rules the losses with which backward passes begin, if the script gives none.
 
-    A loss that a function has computed is saved with what it got.  Of one that is more than that,
+    A loss that a function has computed is saved with what it got, one that the script has written,
+    as the mean of squares, alone.  Of one that is more than that,
     as a sum with others, only the latter is saved: it need not fall.  With several optimizers
     nothing is saved: passes are those of opponents, in turns that no hook knows.
 
@@ -130,6 +132,10 @@ class UnnamedLosses:
         found: List[LossNode] = []
         # A division, as by the number of batches, follows the loss, unless that is a sum over samples.
         for node, value in unscaled(root):
+            if is_mean_difference(node):
+                self._hook._save_numbered(f"{_NAME}_output_", value)
+                self._vain = 0
+                return
             found = list(losses_behind(node))
             if any(is_over(each.node) for each in found):
                 return
