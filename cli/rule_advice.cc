@@ -15,7 +15,8 @@ constexpr std::array<Advice, 49> kAdvice = {{
     {"VanishingGradient",
      "Normalise between layers, add connections around them, or use ReLU and an "
      "initialisation that suits it. In findings of the check 'unused', the parameter "
-     "takes no part in the loss: pass its output on, or freeze it."},
+     "takes no part in the loss: pass its output on, or freeze it. In those of "
+     "'cut', look for stop_gradient or detach, and for a loss of something else."},
     {"ExplodingTensor",
      "Lower the learning rate or clip gradients. If the elements are NaN at once, "
      "look for a logarithm or a division of 0."},

@@ -232,8 +232,9 @@ class VanishingGradient final : public Rule {
       worker.layers.EndStep(
           [&, &name = name, &worker = worker](const auto &first, const auto &last) {
             const double ratio = first.size / last.size;
-            const bool is_small =
-                ratio < *options_.ratio && !worker.losses.AreLow() && !worker.losses.HaveFallen();
+            const bool is_small = ratio < *options_.ratio && !worker.losses.AreLow() &&
+                                  !worker.losses.HaveFallen() &&
+                                  !worker.unused.IsCutOff(first.gradient);
             const bool is_close = ratio > kCloseToLimit * *options_.ratio;
             const int64_t least = is_close ? kLongerIfClose * options_.patience : options_.patience;
             if (!worker.ratio.IsLastingly(is_small, ratio, options_.patience, least)) return;
@@ -313,7 +314,9 @@ class VanishingGradient final : public Rule {
         *mean < options_.threshold && !(state.was_there && IsSpared(sample, *mean));
     state.steps = is_small ? state.steps + 1 : 0;
     if (state.steps == 0 || state.steps < options_.patience) return;
-    const std::string_view check = state.was_there ? "small" : "unused";
+    const bool is_cut =
+        options_.layers_only && !state.was_there && worker.unused.IsCutOff(sample.Tensor());
+    const std::string_view check = state.was_there ? "small" : is_cut ? "cut" : "unused";
     worker.silence.Note(state.steps);
     // A number for each row may be a bias that a loss of differences cancels.
     const bool is_column =
@@ -323,6 +326,11 @@ class VanishingGradient final : public Rule {
     const Level level =
         options_.layers_only && may_be_unused ? Level::kWorthALook : Level::kFinding;
     culprits_.Offer(sample, {-*mean, *mean, options_.threshold, check, level}, [&] {
+      if (is_cut) {
+        return StrCat("the gradient '", sample.Tensor(),
+                      "' has been zero at every step, as those of most layers: what they return is "
+                      "cut off from the loss");
+      }
       if (!state.was_there) {
         return StrCat("the gradient '", sample.Tensor(),
                       "' has been zero at every step: its parameter is dead or not used");

@@ -22,6 +22,9 @@ class UnusedGradients {
   // Reports whether all gradients of the layer of this one were zero so far, because nothing needs
   // them.
   bool IsOneOf(std::string_view gradient) const;
+  // Reports the same if at least half of the layers, but not all, are like that: they were cut off
+  // from the loss.
+  bool IsCutOff(std::string_view gradient) const;
 
  private:
   static constexpr size_t kMostGradients = 100'000;
@@ -40,6 +43,10 @@ class UnusedGradients {
   };
 
   void Count(const Layer &layer, int64_t sign);
+  // Returns the layer of a gradient, if all of its gradients were zero so far and nothing tells of
+  // dead units; else NULL.
+  const Layer *LayerWithout(std::string_view gradient) const;
+  int64_t CountLayers() const { return static_cast<int64_t>(layers_.size()); }
 
   std::map<std::string, Gradient, std::less<>> gradients_;
   std::map<std::string, Layer, std::less<>> layers_;

@@ -25,10 +25,21 @@ def dead(params, x):
     return layer(params, "layer3", jax.nn.gelu(layer(params, "layer2", hidden)))
 
 
+def cut(params, x):
+    hidden = jax.nn.gelu(layer(params, "layer1", jax.nn.gelu(layer(params, "layer0", x))))
+    hidden = jax.lax.stop_gradient(hidden)
+    return layer(params, "layer3", jax.nn.gelu(layer(params, "layer2", hidden)))
+
+
 @pytest.mark.parametrize(
-    ("predict", "level"), [(unused, Level.WORTH_A_LOOK), (dead, Level.FINDING)]
+    ("predict", "level", "check"),
+    [
+        (unused, Level.WORTH_A_LOOK, "unused"),
+        (dead, Level.FINDING, "unused"),
+        (cut, Level.FINDING, "cut"),
+    ],
 )
-def test_an_unused_layer_is_not_taken_for_dead_units(predict, level, out_dir):
+def test_an_unused_layer_is_not_taken_for_dead_units(predict, level, check, out_dir):
     rules = RuleSet().add("VanishingGradient").add("PoorWeightInitialization")
     hook = smd.Hook(out_dir)
     hook.attach(rules)
@@ -41,6 +52,8 @@ def test_an_unused_layer_is_not_taken_for_dead_units(predict, level, out_dir):
         params = descend(params, gradients, 0.01)
     hook.close()
     vanishing, initial = rules.results()
-    assert vanishing.first is not None and vanishing.first.check == "unused"
+    assert vanishing.first is not None and vanishing.first.check == check
     assert vanishing.first.level is level
     assert initial.first is None
+    if check == "cut":
+        assert [each.id for each in rules.diagnose()] == ["gradient_cut"]

@@ -18,6 +18,10 @@ class UnusedGradientsTest : public testing::Test {
     return gradients_.IsOneOf("gradient/params/" + layer + "/kernel");
   }
 
+  bool IsCutOff(const std::string &layer) const {
+    return gradients_.IsCutOff("gradient/params/" + layer + "/kernel");
+  }
+
   UnusedGradients gradients_;
 };
 
@@ -29,6 +33,26 @@ TEST_F(UnusedGradientsTest, NothingNeedsALayerWhoseGradientsAreZeroIfOthersHaveT
   EXPECT_TRUE(IsUnused("b"));
   EXPECT_FALSE(IsUnused("a"));
   EXPECT_FALSE(IsUnused("d")) << "is not known";
+}
+
+TEST_F(UnusedGradientsTest, HalfOfTheLayersWereCutOff) {
+  Note("a", false, false);
+  EXPECT_FALSE(IsCutOff("a")) << "all layers";
+  Note("b", true, true);
+  EXPECT_TRUE(IsCutOff("a"));
+  EXPECT_FALSE(IsCutOff("b"));
+  Note("c", true, true);
+  EXPECT_FALSE(IsCutOff("a")) << "less than half";
+  Note("d", false, false);
+  EXPECT_TRUE(IsCutOff("a"));
+  Note("c2", false, true);
+  EXPECT_FALSE(IsCutOff("a")) << "after dead units";
+}
+
+TEST_F(UnusedGradientsTest, AWeightWithoutABiasDoesNotTellWhatWasCutOff) {
+  gradients_.Note("gradient/params/a/kernel", true, true);
+  Note("b", true, true);
+  EXPECT_FALSE(IsCutOff("a"));
 }
 
 TEST_F(UnusedGradientsTest, TheLayerAfterDeadUnitsHasABias) {
