@@ -19,7 +19,7 @@ constexpr tensor::Reduction kZeroWithElements[] = {
 
 class AllZero final : public Rule {
  public:
-  AllZero(Roles roles, double threshold, int64_t patience, int64_t least)
+  AllZero(StreakRoles roles, double threshold, int64_t patience, int64_t least)
       : Rule("AllZero"),
         roles_(std::move(roles)),
         threshold_(threshold),
@@ -69,7 +69,7 @@ class AllZero final : public Rule {
     return std::nullopt;
   }
 
-  const Roles roles_;
+  const StreakRoles roles_;
   const double threshold_;
   const int64_t least_;  // of elements
   Streaks streaks_;
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(const double threshold, parameters.Number("threshold", 0, 100));
   SMD_ASSIGN_OR_RETURN(const int64_t patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(const int64_t least, parameters.Whole("least", 1, int64_t{1} << 40));
-  SMD_ASSIGN_OR_RETURN(Roles roles, StreakRoles(parameters, patience));
+  SMD_ASSIGN_OR_RETURN(StreakRoles roles, StreakRoles::Make(parameters, patience));
   return std::unique_ptr<Rule>(
       std::make_unique<AllZero>(std::move(roles), threshold, patience, least));
 }

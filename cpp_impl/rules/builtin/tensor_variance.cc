@@ -37,7 +37,7 @@ struct FirstTensors {
 
 class TensorVariance final : public Rule {
  public:
-  TensorVariance(Roles roles, const Limits &limits)
+  TensorVariance(StreakRoles roles, const Limits &limits)
       : Rule("TensorVariance"),
         roles_(std::move(roles)),
         limits_(limits),
@@ -114,7 +114,7 @@ class TensorVariance final : public Rule {
     });
   }
 
-  const Roles roles_;
+  const StreakRoles roles_;
   const Limits limits_;
   Streaks streaks_;
   std::map<std::string, FirstTensors> first_tensors_;  // by worker
@@ -145,7 +145,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   if (!limits.most && !limits.least) {
     return parameters.Refuse("give max_threshold or min_threshold, or both");
   }
-  SMD_ASSIGN_OR_RETURN(Roles roles, StreakRoles(parameters, limits.patience));
+  SMD_ASSIGN_OR_RETURN(StreakRoles roles, StreakRoles::Make(parameters, limits.patience));
   return std::unique_ptr<Rule>(std::make_unique<TensorVariance>(std::move(roles), limits));
 }
 

@@ -7,13 +7,19 @@
 
 namespace smdebug::rules {
 
-Result<Roles> StreakRoles(const Parameters &parameters, int64_t patience) {
-  std::vector<Selector> selectors(kStreakRoles);
-  SMD_ASSIGN_OR_RETURN(selectors[kJudged], RequiredTensors(parameters));
+Result<StreakRoles> StreakRoles::Make(const Parameters &parameters, int64_t patience) {
+  std::vector<Selector> selectors(2);
   if (patience > 1) {
     SMD_ASSIGN_OR_RETURN(selectors[kSummed], Selector::Make({}, {std::string(kBatchesPerUpdate)}));
   }
-  return Roles(std::move(selectors));
+  SMD_ASSIGN_OR_RETURN(selectors[kJudged], RequiredTensors(parameters));
+  return StreakRoles(Roles(std::move(selectors)));
+}
+
+std::optional<size_t> StreakRoles::Of(std::string_view tensor, const Membership &membership) const {
+  const std::optional<size_t> role = roles_.Of(tensor, membership);
+  const bool is_updated = membership.IsIn("weights", tensor) || membership.IsIn("biases", tensor);
+  return role == kJudged && is_updated ? kUpdated : role;
 }
 
 }  // namespace smdebug::rules

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/strings.h"
+
 namespace smdebug::rules {
 namespace {
 
@@ -10,6 +12,11 @@ namespace {
 constexpr std::array<std::string_view, 11> kOptimizerStates = {
     "optimizer_state", "optimizer",  "opt_state", "exp_avg",  "exp_avg_sq",     "max_exp_avg_sq",
     "exp_inf",         "square_avg", "acc_delta", "grad_avg", "momentum_buffer"};
+// How names of the variables of an optimiser of Keras begin, but for the case of letters and a
+// number, as "adam/dense_bias_momentum:0" and "Adam/m/dense/bias:0".
+constexpr std::array<std::string_view, 13> kKerasOptimizers = {
+    "adadelta", "adafactor", "adagrad", "adam",  "adamax",  "adamw", "ftrl",
+    "lamb",     "lion",      "muon",    "nadam", "rmsprop", "sgd"};
 // How names begin that hooks give to what an optimiser does, and to settings.
 constexpr std::array<std::string_view, 13> kOfUpdates = {"scalar/",          "update/",
                                                          "held_gradient/",   "missing_gradient/",
@@ -38,8 +45,20 @@ bool IsOfModule(std::string_view tensor) {
   return name.size() < tensor.size() && (name.ends_with("_input_") || name.ends_with("_output_"));
 }
 
+bool IsOfKerasOptimizer(std::string_view tensor) {
+  const size_t end = tensor.find('/');
+  const size_t number = tensor.rfind(':');
+  if (end == std::string_view::npos || number == std::string_view::npos ||
+      tensor.find("weights/") != std::string_view::npos)
+    return false;
+  std::string_view first = tensor.substr(0, end);
+  first = first.substr(0, first.find_last_not_of("_0123456789") + 1);
+  return std::find(kKerasOptimizers.begin(), kKerasOptimizers.end(), ToLower(first)) !=
+         kKerasOptimizers.end();
+}
+
 bool IsParameter(std::string_view tensor) {
-  return !IsOfModule(tensor) &&
+  return !IsOfModule(tensor) && !IsOfKerasOptimizer(tensor) &&
          std::none_of(kOfUpdates.begin(), kOfUpdates.end(),
                       [&](std::string_view begin) { return tensor.starts_with(begin); }) &&
          std::none_of(kOptimizerStates.begin(), kOptimizerStates.end(),

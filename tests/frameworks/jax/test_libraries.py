@@ -114,3 +114,10 @@ def test_a_value_of_the_scripts_own(out_dir):
         hook.record(1.0, params={"a": {"value": np.ones(2)}, "b": np.ones(2)}, value=np.ones(1))
     names = smd.create_trial(out_dir).tensor_names()
     assert names == ["loss", "params/a/value", "params/b", "value"]
+
+
+def test_a_variable_alone_and_beside_an_array(out_dir):
+    variable = nnx.Param(np.ones(2))
+    with jax_recording(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=1)) as hook:
+        hook.record(1.0, params={"w": variable, "b": np.ones(2)}, alone=variable)
+    assert smd.create_trial(out_dir).tensor_names() == ["alone", "loss", "params/b", "params/w"]

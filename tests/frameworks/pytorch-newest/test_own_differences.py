@@ -47,8 +47,9 @@ def test_outer_differences(compute: Loss, kind: str, shapes: Any, out_dir: str) 
     assert found == [(f"loss/{kind}_input_{n}", each) for n, each in enumerate(shapes)]
 
 
+@pytest.mark.parametrize("is_given", [True, False])
 @pytest.mark.parametrize("is_broadcast", [True, False])
-def test_a_broadcast_difference_is_found(is_broadcast: bool, out_dir: str) -> None:
+def test_a_broadcast_difference_is_found(is_broadcast: bool, is_given: bool, out_dir: str) -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 1))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
@@ -64,7 +65,8 @@ def test_a_broadcast_difference_is_found(is_broadcast: bool, out_dir: str) -> No
             loss = ((model(x) - y) ** 2).mean()
             loss.backward()
             optimizer.step()
-            hook.record_tensor_value("loss", loss.item())
+            if is_given:
+                hook.record_tensor_value("loss", loss.item())
     found = [each.rule for each in rules.results() if each.first is not None]
     assert found == (["LossInput"] if is_broadcast else [])
     causes = [each.id for each in rules.diagnose()]

@@ -272,3 +272,22 @@ def test_a_sum_over_samples_is_compared_with_no_guess(out_dir, is_module):
             loss.backward()
             optimizer.step()
     assert [each.message for each in rules.results() if each.first] == []
+
+
+def test_what_holds_weights_back_is_no_loss(out_dir: str) -> None:
+    """The loss of a task that no function computes, and a pass for the weights themselves."""
+    torch.manual_seed(1)
+    model = nn.Linear(8, 3)
+    before = model.weight.detach().clone()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    rules = RuleSet().add_all()
+    with smd.Hook(out_dir, save_config=EVERY_STEP, include_collections=["losses"]) as hook:
+        hook.register_module(model)
+        hook.register_optimizer(optimizer)
+        hook.attach(rules)
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            model(torch.randn(32, 8)).exp().sum(1).log().mean().backward()
+            ((model.weight - before) ** 2).mean().backward()
+            optimizer.step()
+    assert not [name for name in smd.create_trial(out_dir).tensor_names() if "backward" in name]

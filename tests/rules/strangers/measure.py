@@ -227,7 +227,9 @@ def load(options: argparse.Namespace) -> None:
     """Imports the modules that register the trainings."""
     folder = HERE if options.writer == WRITERS[0] else HERE / options.writer
     sys.path.insert(0, str(folder))
-    kinds = ("torch", "keras", "tape" if os.environ["KERAS_BACKEND"] == "tensorflow" else "jax")
+    kinds = ["torch"]
+    if options.writer == "seventeenth":
+        kinds = ["keras", "tape" if os.environ["KERAS_BACKEND"] == "tensorflow" else "jax"]
     names = sorted(path.stem for kind in kinds for path in folder.glob(f"{kind}_*.py"))
     if options.keras:
         names = ["keras_runs"]

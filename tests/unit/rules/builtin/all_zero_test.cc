@@ -46,12 +46,13 @@ TEST(AllZeroTest, AWeightThatNothingUsesStaysZero) {
 TEST(AllZeroTest, AWeightOfZerosWaitsForItsUpdate) {
   for (const int update : {8, 100}) {
     FakeSource source;
+    source.Include("weights", "^w$");
     for (int step = 0; step < 60; ++step) {
       source.Step(step).Save("batches_per_update", {std::min(step + 1.0, 8.0)});
       source.Save("w", {0, step < update ? 0.0 : 1.0});
     }
     const Evaluated evaluated = Evaluate(kRule, kAll, source, Profile::kCalibrated);
-    // After three updates of eight batches each.
+    // After three updates of eight batches each.  No update changes what is no weight.
     EXPECT_EQ(evaluated.findings.empty(), update == 8);
     if (update > 8) {
       EXPECT_EQ(evaluated.Steps().front(), 23);

@@ -16,6 +16,14 @@ TEST(TensorNamesTest, TheStateOfAnOptimiserIsNoWeight) {
     EXPECT_TRUE(IsMeantBy("weights", name)) << name;
   }
   EXPECT_FALSE(IsMeantBy("biases", "exp_avg/fc.bias"));
+  for (const char *name : {"adam/dense_2_bias_momentum:0", "SGD/m/dense/bias:0",
+                           "rmsprop_3/dense_bias_velocity:0", "Adam/v/dense_1/bias:0"}) {
+    EXPECT_FALSE(IsMeantBy("biases", name)) << name;
+  }
+  for (const char *name : {"adam/weights/adam/bias:0", "weights/lion/bias:0", "dense/bias:0",
+                           "adam/bias", "adamant/bias:0"}) {
+    EXPECT_TRUE(IsMeantBy("biases", name)) << name;
+  }
 }
 
 TEST(TensorNamesTest, WhatAnOptimiserDoesIsNoWeight) {

@@ -8,8 +8,8 @@ from smdebug.core.collection import CollectionKeys
 
 __all__ = ["COLLECTIONS", "CollectionKeys"]
 
-# Libraries call a bias "bias", "b" or "beta"; Flax NNX adds "value" to every path.
-_BIAS = r"(.*/)?(bias|beta|b)(/value)?$"
+# Libraries call a bias "bias", "b" or "beta".
+_BIAS = r"(.*/)?(bias|beta|b)$"
 _ELSEWHERE = r"^(?!gradient|params/|opt)"
 
 COLLECTIONS: Dict[str, List[str]] = {

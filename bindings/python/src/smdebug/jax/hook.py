@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
-from typing import Any, ClassVar, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, ClassVar, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
@@ -22,6 +23,9 @@ np = import_framework("numpy", "numpy", "smdebug.jax")
 custom_vmap = import_framework("jax.custom_batching", "jax", "smdebug.jax").custom_vmap
 
 _NUMBERS = (bool, int, float, complex)
+
+# Of Flax's nnx: the second one until 0.10.
+_VARIABLES = ("Variable", "VariableState")
 
 # Older versions drop callbacks inside of custom_vmap.  With them, under vmap each example
 # calls back, and the last value is kept.
@@ -254,11 +258,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def _named(self, prefix: str, tree: Any) -> List[Tuple[str, Any]]:
         """Returns the leaves of a tree that are tensors, by their names."""
         named = []
-        found = jax.tree_util.tree_flatten_with_path(tree)[0]
-        # Flax's nnx has each array in a variable, whose name says enough.
-        inner = -1 if all(_is_in_variable(path) for path, _ in found) else None
-        for path, leaf in found:
-            keys = [_key(entry) for entry in path[:inner]]
+        for path, leaf in _leaves(tree):
+            keys = [_key(entry) for entry in path]
             name = "/".join([prefix, *keys] if prefix else keys)
             if self._is_tensor(leaf):
                 named.append((name, leaf))
@@ -337,8 +338,20 @@ def _send(receive: Any, *values: Any) -> None:
     send(*values)
 
 
-def _is_in_variable(path: Sequence[Any]) -> bool:
-    return len(path) > 1 and getattr(path[-1], "name", None) == "value"
+def _leaves(tree: Any) -> Iterator[Tuple[Sequence[Any], Any]]:
+    """Yields the leaves of a tree with their paths, without the "value" of the variables of Flax."""
+    nnx = sys.modules.get("flax.nnx")
+    kinds = tuple(filter(None, (getattr(nnx, each, None) for each in _VARIABLES)))
+    if not kinds:
+        yield from jax.tree_util.tree_flatten_with_path(tree)[0]
+        return
+
+    def is_variable(part: Any) -> bool:
+        return isinstance(part, kinds)
+
+    for path, leaf in jax.tree_util.tree_flatten_with_path(tree, is_leaf=is_variable)[0]:
+        inner = jax.tree_util.tree_flatten_with_path(leaf)[0] if is_variable(leaf) else [((), leaf)]
+        yield from (((*path, *rest[1:]), part) for rest, part in inner)
 
 
 def _key(entry: Any) -> str:

@@ -21,6 +21,14 @@ BUILTIN_COLLECTIONS: Mapping[str, Sequence[str]] = {
 }
 
 
+_NO_PARAMETER = "^(?!(held_|missing_)?gradient|(idle_)?update/|optimizer_state/|weight_decay/).*"
+#: With optimizers, whose tensors have names that contain those of parameters.
+OF_PARAMETERS: Mapping[str, str] = {
+    CollectionKeys.WEIGHTS: f"{_NO_PARAMETER}weight",
+    CollectionKeys.BIASES: f"{_NO_PARAMETER}bias",
+}
+
+
 class Collection(BaseCollection):
     """A group of tensors, which may be those of modules.
 

@@ -8,13 +8,14 @@ __all__ = ["GradientSum"]
 class GradientSum:
     """Counts the steps whose gradients a parameter holds the sum of."""
 
-    __slots__ = ("_first", "_last", "_updates", "applied")
+    __slots__ = ("_applied", "_first", "_last", "_updates", "applied")
 
     def __init__(self) -> None:
         self._first = 0
         self._last = -1
         self._updates = 0  # of all optimizers, when the sum began
-        #: The count of the last sum that an update applied.
+        self._applied = 0  # the count of the last sum that an update applied
+        #: The larger one of the last two counts: networks may be trained in turns.
         self.applied = 0
 
     def add(self, step: int, is_added: bool, updates: int) -> int:
@@ -30,7 +31,8 @@ class GradientSum:
             How many updates there were so far.
         """
         if updates != self._updates:
-            self.applied = self._last - self._first + 1
+            applied = self._last - self._first + 1
+            self.applied, self._applied = max(applied, self._applied), applied
         if not is_added or updates != self._updates:
             self._first, self._updates = step, updates
         self._last = step

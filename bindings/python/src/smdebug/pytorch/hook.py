@@ -29,7 +29,7 @@ from smdebug.pytorch.callbacks import (
     OnHeldGradient,
     changes_inputs,
 )
-from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
+from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, OF_PARAMETERS, Collection
 from smdebug.pytorch.containers import parts_of
 from smdebug.pytorch.emptiness import warn_of_emptiness
 from smdebug.pytorch.late_entry import PLAIN
@@ -93,11 +93,6 @@ _OF_OPTIMIZERS: Mapping[str, str] = {
     "optimizer_state": "^optimizer_state/",
     "learning_rate": "^learning_rate/",
     "weight_decay": "^weight_decay/",
-}
-_NO_PARAMETER = "^(?!(held_|missing_)?gradient|(idle_)?update/|optimizer_state/|weight_decay/).*"
-_OF_PARAMETERS: Mapping[str, str] = {
-    CollectionKeys.WEIGHTS: f"{_NO_PARAMETER}weight",
-    CollectionKeys.BIASES: f"{_NO_PARAMETER}bias",
 }
 
 
@@ -165,7 +160,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         )
         self._waits = sync
         self._collected.own_regexes.update(
-            *BUILTIN_COLLECTIONS.values(), _OF_OPTIMIZERS.values(), _OF_PARAMETERS.values()
+            *BUILTIN_COLLECTIONS.values(), _OF_OPTIMIZERS.values(), OF_PARAMETERS.values()
         )
 
     # ---- registration ---------------------------------------------------------------
@@ -326,7 +321,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         for name, regex in _OF_OPTIMIZERS.items():
             if regex not in self.get_collection(name).include_regex:
                 self.get_collection(name).include(regex)
-        for name, regex in _OF_PARAMETERS.items():
+        for name, regex in OF_PARAMETERS.items():
             regexes = self.get_collection(name).include_regex
             # Names of updates and optimizer states contain those of parameters.
             regexes[:] = [

@@ -13,6 +13,7 @@ from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.callbacks import OnGradient, OnHeldGradient
 from smdebug.pytorch.collected import Collected
+from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, OF_PARAMETERS
 from smdebug.pytorch.gradient_sum import GradientSum
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.layer_settings import LayerSettings
@@ -107,6 +108,11 @@ class StepHook(FrameworkHook):
     # What the collection "frozen" holds for: for each model, its parameters, and which need a
     # gradient.
     _frozen_of: Any = None
+
+    @cached_property
+    def _bare(self) -> Set[str]:
+        """The parameters that a collection got by their names."""
+        return set()
 
     @cached_property
     def _unused(self) -> UnusedLayers:
@@ -460,12 +466,17 @@ class StepHook(FrameworkHook):
         for model in self._models:
             for name, parameter in model.named():
                 # Of one that processes share, nobody knows whether it is used.
-                if not is_bare(name) or is_distributed(parameter):
-                    continue
-                is_weight = sum(length > 1 for length in parameter.shape) > 1
-                collection = self.get_collection("weights" if is_weight else "biases")
-                if not collection.has_tensor_name(name):
-                    collection.add_tensor_name(name)
+                if is_bare(name) and name not in self._bare and not is_distributed(parameter):
+                    self._bare.add(name)
+                    is_weight = sum(length > 1 for length in parameter.shape) > 1
+                    self._put_bare(name, "weights" if is_weight else "biases")
+
+    def _put_bare(self, name: str, kind: str) -> None:
+        collection = self.get_collection(kind)
+        builtin = {*BUILTIN_COLLECTIONS[kind], OF_PARAMETERS[kind]}
+        # A script may have chosen others.
+        if not builtin.isdisjoint(collection.include_regex):
+            collection.add_tensor_name(name)
 
     @guarded
     def _watch_unused(self, model: RegisteredModel) -> None:

@@ -244,16 +244,13 @@ class TensorflowBaseHook(FrameworkHook):
         name = variable_name(variable, self._watched_model)
         return f"gradients/{name.partition(':')[0]}Grad"
 
-    def _variables_by_gradient(self) -> Dict[str, Tuple[Optional[str], Set[str]]]:
-        """Returns, for the name of each gradient, the layer of the variable, and its names."""
+    def _variables_by_gradient(self) -> Dict[str, Set[str]]:
+        """Returns the names of the model's variables, in order, by those of their gradients."""
         model = self._watched_model
-        found = {}
-        for _, name, each in self._variables_of_model():
-            owner = name.partition("/weights/")[0]
-            layer = None if owner == model.name else owner
-            names = {name, f"weights/{variable_name(each, model)}"}
-            found[self._gradient_name(each)] = (layer, names)
-        return found
+        return {
+            self._gradient_name(each): {name, f"weights/{variable_name(each, model)}"}
+            for _, name, each in self._variables_of_model()
+        }
 
     def _optimizers(self) -> List[Any]:
         """Returns the wrapped optimizers and the model's own, of which a GAN has two."""

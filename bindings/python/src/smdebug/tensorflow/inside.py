@@ -12,7 +12,7 @@ from smdebug.core.save_config import SaveConfigMode
 from smdebug.tensorflow.base_hook import TensorflowBaseHook
 from smdebug.tensorflow.loss_inputs import LOSS_INPUTS, normalises_inputs
 from smdebug.tensorflow.step_functions import StepFunctions
-from smdebug.tensorflow.unused import MISSING_GRADIENTS, UnusedVariables, missing_name, of_tape
+from smdebug.tensorflow.unused import MISSING_GRADIENTS, NO_GRADIENT, UnusedVariables, missing_name, of_tape
 from smdebug.tensorflow.utils import flat_tensors, is_built, is_symbolic, loaded, zero_now
 from smdebug.tensorflow.watch import GradientWatch, Listener, ModelWatch, NamedTensors
 
@@ -51,6 +51,7 @@ class InsideHook(TensorflowBaseHook):
             self._note_gradients,
         )
         self._unused = UnusedVariables()
+        self._unused_before: Set[str] = set()  # variables of models before this one
         self._unused_told: Set[str] = set()
         self._step_functions: Optional[StepFunctions] = None
         # Registered models and wrapped optimizers wait for the first step.  From then on the hook
@@ -106,6 +107,7 @@ class InsideHook(TensorflowBaseHook):
         self._watched_model = model
         self._model_variables = None
         self._asked_inside.clear()
+        self._unused, self._unused_before = UnusedVariables(), self._unused_told
         self._step_functions = StepFunctions(
             model, self._looks_into, self._looking, self._note_failure
         )
@@ -294,31 +296,36 @@ class InsideHook(TensorflowBaseHook):
 
     @guarded
     def _note_gradients(self, given: Sequence[Tuple[Any, Any]]) -> None:
-        """Tells rules for which variables there is no gradient, and which of them need none."""
-        if not self._has_rules:
-            return
+        """Tells rules for which variables of an optimizer there is no gradient."""
+        if self._has_rules:
+            missing = self._note_unused(given)
+            if missing:  # They are no biases, whatever is in their names.
+                regexes = self.get_collection(CollectionKeys.BIASES).include_regex
+                regexes[:] = [each.replace("(?!gradient)", NO_GRADIENT) for each in regexes]
+            self._see(MISSING_GRADIENTS, [(missing_name(each), zero_now()) for each in missing])
+
+    def _note_unused(self, given: Sequence[Tuple[Any, Any]]) -> List[str]:
+        """Tells rules which variables need no gradient; returns the gradients that are None."""
+        before = self._unused.changes
         missing = self._unused.note([(self._gradient_name(each), value) for each, value in given])
-        if missing or self._unused_told:
+        if self._unused.changes != before and (missing or self._unused_told):
             self._tell_unused()
-        self._see(MISSING_GRADIENTS, [(missing_name(each), zero_now()) for each in missing])
+        return missing
 
     def _tell_unused(self) -> None:
-        variables = self._variables_by_gradient()
-        layers = {name: layer for name, (layer, _) in variables.items() if layer is not None}
-        unused = self._unused.names(layers)
-        if unused == self._unused_told:
+        known = self._variables_by_gradient()
+        unused = self._unused.names(known)
+        told = self._unused_before.union(*(known.get(each, {of_tape(each)}) for each in unused))
+        if told == self._unused_told:
             return
-        self._unused_told = unused
-        found = (variables[each][1] if each in variables else {of_tape(each)} for each in unused)
-        self._fill("not_used", set().union(*found))
-        if self._is_prepared:  # The file is written: who reads a running trial needs it.
+        self._unused_told = told
+        self._fill("not_used", told)
+        if self.mode_steps:  # The file is written: who reads a running trial needs it.
             self.export_collections()
 
     def _see_inside(self, collection: str, named: NamedTensors) -> None:
         if collection == LOSS_INPUTS and not self._has_rules:
             return
-        if collection == CollectionKeys.LAYERS:
-            self._unused.called.update(name.rpartition("/")[0] for name, _ in named)
         if self._is_looking:
             self._seen.update(name for name, _ in named)
             # Keras passes predictions to the callback at the end of the batch.

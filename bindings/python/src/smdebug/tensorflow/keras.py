@@ -444,13 +444,14 @@ include_regex, include_collections, save_all, include_workers
             for source, gradient in zip(tf.nest.flatten(sources), tf.nest.flatten(gradients))
             if hasattr(source, "assign")
         ]
-        self._note_gradients(given)
+        if self._has_rules:
+            self._note_unused(given)
         pairs = [(source, gradient) for source, gradient in given if gradient is not None]
         self._see(
             CollectionKeys.GRADIENTS,
             [(self._gradient_name(v), dense(g)) for v, g in pairs],
         )
-        for variable, _ in given:
+        for variable, _ in given if self._has_rules else pairs:
             name = f"weights/{variable_name(variable, self._watched_model)}"
             self._see_variables(self._weights_or_biases(name), [(name, variable)])
         self._see_variables(

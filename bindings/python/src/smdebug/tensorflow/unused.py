@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple
 
-__all__ = ["MISSING_GRADIENTS", "UnusedVariables", "missing_name", "of_tape"]
+__all__ = ["MISSING_GRADIENTS", "NO_GRADIENT", "UnusedVariables", "missing_name", "of_tape"]
 
-#: The collection of the names below.  Only rules see them.
+#: The collection of the tensors with the names below, which are for rules.
 MISSING_GRADIENTS = "missing_gradients"
 
+#: What an expression for variables begins with, so that it does not find these names.
+NO_GRADIENT = "(?!(missing_)?gradient)"
+
+# How the gradients end of what a layer multiplies its inputs by, or looks up.
+_OF_LAYERS = ("kernelGrad", "embeddingsGrad")
 # The largest part of the variables that layers which nothing needs may hold: a larger one was cut
 # off from the loss.
 _MOST_UNUSED = 1 / 3
@@ -29,30 +34,33 @@ def _variable(gradient: str) -> str:
 
 
 class UnusedVariables:
-    """Finds variables of layers that a model does not call, or whose outputs nobody needs.
+    """Finds variables of layers that a model does not use, or whose outputs nobody needs.
 
-    Their gradients are None.  If those of many variables of layers that are called are, or that of
-    the model's first variable, they were cut off from the loss.  With JAX, they are zeros, which
-    rules find.
+    Their gradients are None.  If those of many variables are, or that of the kernel of the model's
+    first layer, they were cut off from the loss.  With JAX, they are zeros, which rules find.
     """
 
     def __init__(self) -> None:
-        #: The names of the layers that were called.
-        self.called: Set[str] = set()
-        # For each gradient, whether it ever was one; that of the first variable comes first.
-        self._reached: Dict[str, bool] = {}
+        self._reached: Dict[str, bool] = {}  # for each gradient, whether it ever was one
+        #: Increases whenever `names` may return others.
+        self.changes = 0
 
     def note(self, gradients: Sequence[Tuple[str, Any]]) -> List[str]:
         """Notes gradients by their names, and returns the names of those that are None."""
         for name, gradient in gradients:
-            self._reached[name] = self._reached.get(name, False) or gradient is not None
+            known, is_reached = self._reached.get(name), gradient is not None
+            if known is None or is_reached > known:
+                self._reached[name] = is_reached
+                self.changes += 1
         return [name for name, gradient in gradients if gradient is None]
 
-    def names(self, layers: Mapping[str, str]) -> Set[str]:
-        """Returns the names of the gradients of unused variables, some of which are in layers."""
+    def names(self, order: Iterable[str]) -> Set[str]:
+        """Returns the names of the gradients of unused variables.
+
+        `order` has names of gradients, of the first layer first.
+        """
         missing = {name for name, is_reached in self._reached.items() if not is_reached}
-        known = {None, *self.called}
-        idle = {name for name in missing if self.called and layers.get(name) not in known}
-        unused = missing - idle
-        is_cut = next(iter(self._reached), None) in unused
-        return idle if is_cut or len(unused) > _MOST_UNUSED * len(self._reached) else missing
+        kernels = (name for name in [*order, *self._reached] if name.endswith(_OF_LAYERS))
+        first = next((name for name in kernels if name in self._reached), None)
+        is_cut = first in missing or len(missing) > _MOST_UNUSED * len(self._reached)
+        return set() if is_cut else missing

@@ -56,6 +56,7 @@ _OF_SMOOTHING = {
 }  # fmt: skip
 _AFTER_DIFFERENCES = {*_SAME, *_SCALES, "MeanBackward0", "SumBackward0"}
 
+_PARAMETER = "torch::autograd::AccumulateGrad"
 # What may be between a mean and the differences that it is of.
 _SUMS_AND_VIEWS = {*_SAME, "SumBackward1"}
 
@@ -210,7 +211,11 @@ def is_mean_difference(root: Any) -> bool:
     is_squared = getattr(node, "_saved_exponent", 2) == 2
     if not is_squared or difference is None or difference.name() != "SubBackward0":
         return False
-    return len([each for each, _ in difference.next_functions if each is not None]) == 1
+    sides = [each for each, _ in difference.next_functions if each is not None]
+    while len(sides) == 1 and sides[0] is not None and sides[0].name() in _SAME:
+        sides = [sides[0].next_functions[0][0]]
+    # What holds parameters back, as from those of another task, is no loss of outputs.
+    return len(sides) == 1 and sides[0] is not None and sides[0].name() != _PARAMETER
 
 
 def _shape_after(node: Any, number: int = 0) -> Tuple[int, ...]:

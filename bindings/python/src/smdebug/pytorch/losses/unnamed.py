@@ -36,10 +36,9 @@ _MOST_VAIN = 64
 class UnnamedLosses:
     """Saves for rules the losses with which backward passes begin, if the script gives none.
 
-    A loss that a function has computed is saved with what it got, one that the script has written,
-    as the mean of squares, alone.  Of one that is more than that,
-    as a sum with others, only the latter is saved: it need not fall.  With several optimizers
-    nothing is saved: passes are those of opponents, in turns that no hook knows.
+    A loss that a function has computed is saved with what it got, and a mean of squares that the
+    script has written without.  Of a sum with others, only what the loss of a function got is saved:
+    the sum need not fall.  With several optimizers nothing is saved: passes are those of opponents, in turns that no hook knows.
 
     A script may give its loss a name that says nothing of losses, such as "triplet".  For rules, a
     number that it records is a loss if it is the one root of a backward pass that has a name.
@@ -132,12 +131,12 @@ class UnnamedLosses:
         found: List[LossNode] = []
         # A division, as by the number of batches, follows the loss, unless that is a sum over samples.
         for node, value in unscaled(root):
-            if is_mean_difference(node):
-                self._hook._save_numbered(f"{_NAME}_output_", value)
-                self._vain = 0
-                return
             found = list(losses_behind(node))
             if any(is_over(each.node) for each in found):
+                return
+            if not found and is_mean_difference(node):
+                self._hook._save_numbered(f"{_NAME}_output_", value)
+                self._vain = 0
                 return
             if len(found) == 1 and found[0].is_whole:
                 self._hook._save_numbered(f"{_NAME}_output_", value)
