@@ -268,6 +268,9 @@ measure-strangers: python
 	@for writer in fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth; do $(CACHE)/frameworks/pytorch-newest/bin/python -W ignore \
 	    tests/rules/strangers/measure.py --writer $$writer || exit 1; done
 	@$(CACHE)/frameworks/keras3/bin/python -W ignore tests/rules/strangers/measure.py --keras
+	@tools/venv.sh $(CACHE)/frameworks/strangers tests/rules/strangers/requirements.txt
+	@for backend in jax tensorflow; do KERAS_BACKEND=$$backend $(CACHE)/frameworks/strangers/bin/python -W ignore \
+	    tests/rules/strangers/measure.py --writer seventeenth || exit 1; done
 
 # Measures the rules over profiles on trainings with planted faults and without, 7 seconds each.
 PROFILED ?= 34

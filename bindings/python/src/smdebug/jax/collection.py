@@ -8,8 +8,8 @@ from smdebug.core.collection import CollectionKeys
 
 __all__ = ["COLLECTIONS", "CollectionKeys"]
 
-# Libraries call a bias "bias", "b" or "beta".
-_BIAS = r"(.*/)?(bias|beta|b)$"
+# Libraries call a bias "bias", "b" or "beta"; a state of Flax's nnx may have "value" after it.
+_BIAS = r"(.*/)?(bias|beta|b)(/value)?$"
 _ELSEWHERE = r"^(?!gradient|params/|opt)"
 
 COLLECTIONS: Dict[str, List[str]] = {
