@@ -14,7 +14,8 @@ struct Advice {
 constexpr std::array<Advice, 49> kAdvice = {{
     {"VanishingGradient",
      "Normalise between layers, add connections around them, or use ReLU and an "
-     "initialisation that suits it. In findings of the check 'unused', the parameter "
+     "initialisation that suits it. In findings of the check 'dead', use another "
+     "initialisation or activation, or a lower learning rate. In those of 'unused', the parameter "
      "takes no part in the loss: pass its output on, or freeze it. In those of "
      "'cut', look for stop_gradient or detach, and for a loss of something else."},
     {"ExplodingTensor",

@@ -264,7 +264,9 @@ class UpdateNotApplied final : public Rule {
     if (rate > 0 && !AreFewDigits(digits) && !HaveChanged(parameters)) {
       NoteRate(worker, *culprit, rate, findings);
     }
-    if (rate > 0 && rate < kTinyRate) return;
+    // WeightUpdateRatio says whether a schedule ended too early.
+    const bool has_ended = rates_[worker].IsZero() && HaveChanged(parameters);
+    if (has_ended || (rate > 0 && rate < kTinyRate)) return;
     const bool are_few = limits_.rounded && AreFewDigits(digits);
     const std::string_view check = are_few       ? "few_digits"
                                    : changed > 0 ? "not_updated"

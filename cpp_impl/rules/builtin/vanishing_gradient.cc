@@ -314,9 +314,13 @@ class VanishingGradient final : public Rule {
         *mean < options_.threshold && !(state.was_there && IsSpared(sample, *mean));
     state.steps = is_small ? state.steps + 1 : 0;
     if (state.steps == 0 || state.steps < options_.patience) return;
-    const bool is_cut =
-        options_.layers_only && !state.was_there && worker.unused.IsCutOff(sample.Tensor());
-    const std::string_view check = state.was_there ? "small" : is_cut ? "cut" : "unused";
+    const bool never_was = options_.layers_only && !state.was_there;
+    const bool is_cut = never_was && worker.unused.IsCutOff(sample.Tensor());
+    const bool is_dead = never_was && worker.unused.IsDead(sample.Tensor());
+    const std::string_view check = state.was_there ? "small"
+                                   : is_cut        ? "cut"
+                                   : is_dead       ? "dead"
+                                                   : "unused";
     worker.silence.Note(state.steps);
     // A number for each row may be a bias that a loss of differences cancels.
     const bool is_column =
@@ -330,6 +334,11 @@ class VanishingGradient final : public Rule {
         return StrCat("the gradient '", sample.Tensor(),
                       "' has been zero at every step, as those of most layers: what they return is "
                       "cut off from the loss");
+      }
+      if (is_dead) {
+        return StrCat("the gradient '", sample.Tensor(),
+                      "' has been zero at every step, and so has what a later layer gets: units "
+                      "between them are dead");
       }
       if (!state.was_there) {
         return StrCat("the gradient '", sample.Tensor(),

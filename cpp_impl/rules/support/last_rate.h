@@ -11,6 +11,9 @@ struct LastRate {
   int64_t step = -1;
   double most = 0;
 
+  // Reports whether a schedule has ended at 0, or has not begun.
+  bool IsZero() const { return step >= 0 && most == 0; }
+
   void Add(int64_t now, double rate) {
     most = now == step ? std::max(most, rate) : rate;
     step = now;

@@ -34,19 +34,23 @@ void UnusedGradients::Count(const Layer &layer, int64_t sign) {
 
 const UnusedGradients::Layer *UnusedGradients::LayerWithout(std::string_view gradient) const {
   const auto layer = layers_.find(LayerOf(gradient));
-  const bool is_known = layer != layers_.end() && layer->second.IsZero();
-  return is_known && layers_after_dead_units_ == 0 ? &layer->second : nullptr;
+  return layer != layers_.end() && layer->second.IsZero() ? &layer->second : nullptr;
 }
 
 bool UnusedGradients::IsOneOf(std::string_view gradient) const {
-  return LayerWithout(gradient) != nullptr && 2 * zero_layers_ < CountLayers();
+  return LayerWithout(gradient) != nullptr && layers_after_dead_units_ == 0 &&
+         2 * zero_layers_ < CountLayers();
+}
+
+bool UnusedGradients::IsDead(std::string_view gradient) const {
+  return LayerWithout(gradient) != nullptr && layers_after_dead_units_ > 0;
 }
 
 bool UnusedGradients::IsCutOff(std::string_view gradient) const {
   const Layer *layer = LayerWithout(gradient);
   const bool is_large = 2 * zero_layers_ >= CountLayers() && zero_layers_ < CountLayers();
   // Without a bias, a layer after dead units has no gradient either.
-  return layer != nullptr && is_large && layer->zero > 1;
+  return layer != nullptr && layers_after_dead_units_ == 0 && is_large && layer->zero > 1;
 }
 
 }  // namespace smdebug::rules

@@ -22,8 +22,11 @@ class UnusedGradients {
   // Reports whether all gradients of the layer of this one were zero so far, because nothing needs
   // them.
   bool IsOneOf(std::string_view gradient) const;
-  // Reports the same if at least half of the layers, but not all, are like that: they were cut off
-  // from the loss.
+  // Reports whether all gradients of the layer of this one were zero so far, because its units, or
+  // those of a layer after it, are dead.
+  bool IsDead(std::string_view gradient) const;
+  // Reports the same as IsOneOf(), but of at least half of the layers and not of all: they were cut
+  // off from the loss.
   bool IsCutOff(std::string_view gradient) const;
 
  private:
@@ -43,8 +46,7 @@ class UnusedGradients {
   };
 
   void Count(const Layer &layer, int64_t sign);
-  // Returns the layer of a gradient, if all of its gradients were zero so far and nothing tells of
-  // dead units; else NULL.
+  // Returns the layer of a gradient, if all of its gradients were zero so far; else NULL.
   const Layer *LayerWithout(std::string_view gradient) const;
   int64_t CountLayers() const { return static_cast<int64_t>(layers_.size()); }
 

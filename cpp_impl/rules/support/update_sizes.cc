@@ -124,7 +124,8 @@ void UpdateSizes::EndStep(Findings &findings) {
 
 void UpdateSizes::EndUpdate(double size, Findings &findings) {
   if (updates_++ == 0) JudgeWeights(findings);
-  if (updates_ <= kFirst) JudgeFirst(size, findings);
+  // A gradient that is not a number leaves such weights, at whatever rate.
+  if (updates_ <= kFirst && !std::isnan(size)) JudgeFirst(size, findings);
   if (!std::isfinite(size)) return;
   if (first_.size() < kUsual) {
     first_.push_back(size);
@@ -146,8 +147,7 @@ void UpdateSizes::JudgeFirst(double size, Findings &findings) {
                    : std::string("left weights that are not finite"),
                ", '", farthest_.subject.tensor, "' most; the limit is ", Shortest(limit)));
   };
-  // NaN is not small either.
-  if (!(size <= kLargeFirst) && !std::exchange(has_clue_of_first_, true)) {
+  if (size > kLargeFirst && !std::exchange(has_clue_of_first_, true)) {
     findings.AddClue(told("large_first_updates", kLargeFirst));
   }
   if (!limits_.first || has_found_first_) return;

@@ -35,7 +35,7 @@ def cut(params, x):
     ("predict", "level", "check"),
     [
         (unused, Level.WORTH_A_LOOK, "unused"),
-        (dead, Level.FINDING, "unused"),
+        (dead, Level.FINDING, "dead"),
         (cut, Level.FINDING, "cut"),
     ],
 )
@@ -55,5 +55,5 @@ def test_an_unused_layer_is_not_taken_for_dead_units(predict, level, check, out_
     assert vanishing.first is not None and vanishing.first.check == check
     assert vanishing.first.level is level
     assert initial.first is None
-    if check == "cut":
-        assert [each.id for each in rules.diagnose()] == ["gradient_cut"]
+    causes = {"cut": ["gradient_cut"], "dead": ["dead_units"]}
+    assert [each.id for each in rules.diagnose()] == causes.get(check, [])

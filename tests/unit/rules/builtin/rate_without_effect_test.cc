@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -36,6 +37,12 @@ TEST(RateWithoutEffectTest, ATinyRateExplainsWhyNothingChanges) {
   EXPECT_THAT(With({1e-12, 1e-9}, Same).Checks(), IsEmpty());
   EXPECT_THAT(With({1e-12, 1e-3}, Same).Checks(), Contains("nothing_updated"));
   EXPECT_THAT(With({0, 0}, Same).Checks(), Contains("nothing_updated"));
+}
+
+TEST(RateWithoutEffectTest, AScheduleMayEndAtZero) {
+  const auto stays = [](int64_t step) { return Falling(std::min<int64_t>(step, 5)); };
+  EXPECT_THAT(With({0}, stays).Checks(), IsEmpty());
+  EXPECT_THAT(With({0, 1e-3}, stays).Checks(), Contains("nothing_updated"));
 }
 
 // Once, whatever the rate; not where weights change, nor with a rate of 0.

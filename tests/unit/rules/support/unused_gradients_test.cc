@@ -61,6 +61,8 @@ TEST_F(UnusedGradientsTest, TheLayerAfterDeadUnitsHasABias) {
   Note("c", true, true);
   Note("d", true, true);
   EXPECT_FALSE(IsUnused("a"));
+  EXPECT_TRUE(gradients_.IsDead("gradient/params/a/kernel"));
+  EXPECT_FALSE(gradients_.IsDead("gradient/params/b/kernel"));
 }
 
 TEST_F(UnusedGradientsTest, AGradientThatComesLaterCounts) {
