@@ -264,9 +264,7 @@ class UpdateNotApplied final : public Rule {
     if (rate > 0 && !AreFewDigits(digits) && !HaveChanged(parameters)) {
       NoteRate(worker, *culprit, rate, findings);
     }
-    // WeightUpdateRatio says whether a schedule ended too early.
-    const bool has_ended = rates_[worker].IsZero() && HaveChanged(parameters);
-    if (has_ended || (rate > 0 && rate < kTinyRate)) return;
+    if (IsOfRate(rates_[worker], parameters)) return;
     const bool are_few = limits_.rounded && AreFewDigits(digits);
     const std::string_view check = are_few       ? "few_digits"
                                    : changed > 0 ? "not_updated"
@@ -280,6 +278,11 @@ class UpdateNotApplied final : public Rule {
                                 " binary digits: updates may be rounded away")
                        : std::string()),
         findings);
+  }
+
+  // WeightUpdateRatio judges a tiny rate, and a schedule that ends at 0.
+  static bool IsOfRate(const LastRate &rate, const Parameters &parameters) {
+    return rate.IsZero() ? HaveChanged(parameters) : rate.most > 0 && rate.most < kTinyRate;
   }
 
   // A clue, once: an optimizer updates weights at a rate that changes none of them.

@@ -314,13 +314,7 @@ class VanishingGradient final : public Rule {
         *mean < options_.threshold && !(state.was_there && IsSpared(sample, *mean));
     state.steps = is_small ? state.steps + 1 : 0;
     if (state.steps == 0 || state.steps < options_.patience) return;
-    const bool never_was = options_.layers_only && !state.was_there;
-    const bool is_cut = never_was && worker.unused.IsCutOff(sample.Tensor());
-    const bool is_dead = never_was && worker.unused.IsDead(sample.Tensor());
-    const std::string_view check = state.was_there ? "small"
-                                   : is_cut        ? "cut"
-                                   : is_dead       ? "dead"
-                                                   : "unused";
+    const std::string_view check = CheckOf(sample, state, worker.unused);
     worker.silence.Note(state.steps);
     // A number for each row may be a bias that a loss of differences cancels.
     const bool is_column =
@@ -329,24 +323,29 @@ class VanishingGradient final : public Rule {
         !state.was_there && (is_column || worker.unused.IsOneOf(sample.Tensor()));
     const Level level =
         options_.layers_only && may_be_unused ? Level::kWorthALook : Level::kFinding;
-    culprits_.Offer(sample, {-*mean, *mean, options_.threshold, check, level}, [&] {
-      if (is_cut) {
-        return StrCat("the gradient '", sample.Tensor(),
-                      "' has been zero at every step, as those of most layers: what they return is "
-                      "cut off from the loss");
-      }
-      if (is_dead) {
-        return StrCat("the gradient '", sample.Tensor(),
-                      "' has been zero at every step, and so has what a later layer gets: units "
-                      "between them are dead");
-      }
-      if (!state.was_there) {
-        return StrCat("the gradient '", sample.Tensor(),
-                      "' has been zero at every step: its parameter is dead or not used");
-      }
-      return StrCat("the gradient '", sample.Tensor(), "' has a mean absolute value of ",
-                    Shortest(*mean), ", below the limit of ", Shortest(options_.threshold));
-    });
+    culprits_.Offer(sample, {-*mean, *mean, options_.threshold, check, level},
+                    [&] { return Description(sample, check, *mean); });
+  }
+
+  std::string_view CheckOf(const Sample &sample, const State &state,
+                           const UnusedGradients &unused) const {
+    if (state.was_there) return "small";
+    if (!options_.layers_only) return "unused";
+    if (unused.IsCutOff(sample.Tensor())) return "cut";
+    return unused.IsDead(sample.Tensor()) ? "dead" : "unused";
+  }
+
+  std::string Description(const Sample &sample, std::string_view check, double mean) const {
+    const std::string gradient = StrCat("the gradient '", sample.Tensor(), "' has ");
+    if (check == "small") {
+      return StrCat(gradient, "a mean absolute value of ", Shortest(mean), ", below the limit of ",
+                    Shortest(options_.threshold));
+    }
+    return StrCat(
+        gradient, "been zero at every step",
+        check == "cut"    ? ", as those of most layers: what they return is cut off from the loss"
+        : check == "dead" ? ", and so has what a later layer gets: units between them are dead"
+                          : ": its parameter is dead or not used");
   }
 
   bool IsSpared(const Sample &sample, double mean) {
