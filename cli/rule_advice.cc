@@ -14,10 +14,9 @@ struct Advice {
 constexpr std::array<Advice, 49> kAdvice = {{
     {"VanishingGradient",
      "Normalise between layers, add connections around them, or use ReLU and an "
-     "initialisation that suits it. In findings of the check 'dead', use another "
-     "initialisation or activation, or a lower learning rate. In those of 'unused', the parameter "
-     "takes no part in the loss: pass its output on, or freeze it. In those of "
-     "'cut', look for stop_gradient or detach, and for a loss of something else."},
+     "initialisation that suits it. Of the check 'unused': pass the parameter's output on, "
+     "or freeze it. Of 'dead': use another initialisation, or a lower learning rate. Of "
+     "'cut': look for stop_gradient and detach."},
     {"ExplodingTensor",
      "Lower the learning rate or clip gradients. If the elements are NaN at once, "
      "look for a logarithm or a division of 0."},
