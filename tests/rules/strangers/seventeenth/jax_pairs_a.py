@@ -112,7 +112,7 @@ def updates_added_twice(record, seed, faulty):
     table_run(record, seed, rule, update)
 
 
-@pair(cause="the optimizer's state is made anew in each step", severity="mild")
+@pair(cause="each step makes a new state of the optimizer", severity="mild")
 def state_made_anew(record, seed, faulty):
     """Fault: rule.init(params) within the step, so Adam takes sign steps."""
     rule = optax.adam(2e-2)

@@ -107,7 +107,7 @@ def tape_few_batches(record, seed, faulty):
 
 @pair(cause="a new optimizer for each step", severity="mild")
 def tape_new_optimizer(record, seed, faulty):
-    """Fault: Adam is made anew in each step, so it takes steps of the full rate."""
+    """Fault: each step makes a new Adam, whose first step has the full rate."""
     x, y, tx, ty = digits(seed, flat=True)
     model = mlp(seed, 64, 48, out=10)
     with record.tape() as hook:

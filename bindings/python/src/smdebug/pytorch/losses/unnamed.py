@@ -36,9 +36,10 @@ _MOST_VAIN = 64
 class UnnamedLosses:
     """Saves for rules the losses with which backward passes begin, if the script gives none.
 
-    A loss that a function has computed is saved with what it got, and a mean of squares that the
-    script has written without.  Of a sum with others, only what the loss of a function got is saved:
-    the sum need not fall.  With several optimizers nothing is saved: passes are those of opponents, in turns that no hook knows.
+    A loss that a function has computed is saved with what it got; a mean of squares that the script
+    writes is saved alone.  A sum of a loss and other terms need not fall: only what the loss got is
+    saved.  With several optimizers nothing is saved: passes are those of opponents, in turns that
+    no hook knows.
 
     A script may give its loss a name that says nothing of losses, such as "triplet".  For rules, a
     number that it records is a loss if it is the one root of a backward pass that has a name.
